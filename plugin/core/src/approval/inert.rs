@@ -1,0 +1,1 @@
+//! Text of strangers, made harmless to look at.

@@ -1,0 +1,570 @@
+//! What can go wrong: one enum, one code for each kind, one flat shape for the wire.
+//!
+//! An error has two readers. A *person* (settings window, command line) may read all of it: paths, where a command
+//! was looked for, the last lines a server wrote. The *page* is untrusted and reads the code, the reason and a
+//! sentence without any of that. [`Error::info`] makes either; nothing else may serialise an error.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::model::ServerId;
+
+/// This crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The closed list of codes of the page contract (`McpErrorCode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, specta::Type)]
+#[serde(rename = "McpErrorCode")]
+#[allow(missing_docs, reason = "the variants are the contract's codes; `Error` documents what each means")]
+pub enum ErrorCode {
+    #[serde(rename = "mcp.invalid_input")]
+    InvalidInput,
+    #[serde(rename = "mcp.server_not_found")]
+    ServerNotFound,
+    #[serde(rename = "mcp.server_disabled")]
+    ServerDisabled,
+    #[serde(rename = "mcp.server_unapproved")]
+    ServerUnapproved,
+    #[serde(rename = "mcp.not_connected")]
+    NotConnected,
+    #[serde(rename = "mcp.launch_failed")]
+    LaunchFailed,
+    #[serde(rename = "mcp.connect_failed")]
+    ConnectFailed,
+    #[serde(rename = "mcp.auth_required")]
+    AuthRequired,
+    #[serde(rename = "mcp.transport_unsupported")]
+    TransportUnsupported,
+    #[serde(rename = "mcp.tool_not_found")]
+    ToolNotFound,
+    #[serde(rename = "mcp.tool_disabled")]
+    ToolDisabled,
+    #[serde(rename = "mcp.capability_missing")]
+    CapabilityMissing,
+    #[serde(rename = "mcp.resource_not_found")]
+    ResourceNotFound,
+    #[serde(rename = "mcp.prompt_not_found")]
+    PromptNotFound,
+    #[serde(rename = "mcp.tool_error")]
+    ToolError,
+    #[serde(rename = "mcp.policy_denied")]
+    PolicyDenied,
+    #[serde(rename = "mcp.approval_denied")]
+    ApprovalDenied,
+    #[serde(rename = "mcp.approval_dismissed")]
+    ApprovalDismissed,
+    #[serde(rename = "mcp.approval_timeout")]
+    ApprovalTimeout,
+    #[serde(rename = "mcp.approval_busy")]
+    ApprovalBusy,
+    #[serde(rename = "mcp.approval_token_invalid")]
+    ApprovalTokenInvalid,
+    #[serde(rename = "mcp.approval_unavailable")]
+    ApprovalUnavailable,
+    #[serde(rename = "mcp.rate_limited")]
+    RateLimited,
+    #[serde(rename = "mcp.timeout")]
+    Timeout,
+    #[serde(rename = "mcp.cancelled")]
+    Cancelled,
+    #[serde(rename = "mcp.call_outcome_unknown")]
+    CallOutcomeUnknown,
+    #[serde(rename = "mcp.server_error")]
+    ServerError,
+    #[serde(rename = "mcp.protocol_error")]
+    ProtocolError,
+    #[serde(rename = "mcp.result_too_large")]
+    ResultTooLarge,
+    #[serde(rename = "mcp.config_invalid")]
+    ConfigInvalid,
+    #[serde(rename = "mcp.audit_unavailable")]
+    AuditUnavailable,
+    #[serde(rename = "mcp.internal")]
+    Internal,
+    #[serde(rename = "mcp.ipc")]
+    Ipc,
+}
+
+impl ErrorCode {
+    /// The code as it is written on the wire, for example `mcp.timeout`.
+    pub fn as_str(self) -> &'static str {
+        use ErrorCode::*;
+        match self {
+            InvalidInput => "mcp.invalid_input",
+            ServerNotFound => "mcp.server_not_found",
+            ServerDisabled => "mcp.server_disabled",
+            ServerUnapproved => "mcp.server_unapproved",
+            NotConnected => "mcp.not_connected",
+            LaunchFailed => "mcp.launch_failed",
+            ConnectFailed => "mcp.connect_failed",
+            AuthRequired => "mcp.auth_required",
+            TransportUnsupported => "mcp.transport_unsupported",
+            ToolNotFound => "mcp.tool_not_found",
+            ToolDisabled => "mcp.tool_disabled",
+            CapabilityMissing => "mcp.capability_missing",
+            ResourceNotFound => "mcp.resource_not_found",
+            PromptNotFound => "mcp.prompt_not_found",
+            ToolError => "mcp.tool_error",
+            PolicyDenied => "mcp.policy_denied",
+            ApprovalDenied => "mcp.approval_denied",
+            ApprovalDismissed => "mcp.approval_dismissed",
+            ApprovalTimeout => "mcp.approval_timeout",
+            ApprovalBusy => "mcp.approval_busy",
+            ApprovalTokenInvalid => "mcp.approval_token_invalid",
+            ApprovalUnavailable => "mcp.approval_unavailable",
+            RateLimited => "mcp.rate_limited",
+            Timeout => "mcp.timeout",
+            Cancelled => "mcp.cancelled",
+            CallOutcomeUnknown => "mcp.call_outcome_unknown",
+            ServerError => "mcp.server_error",
+            ProtocolError => "mcp.protocol_error",
+            ResultTooLarge => "mcp.result_too_large",
+            ConfigInvalid => "mcp.config_invalid",
+            AuditUnavailable => "mcp.audit_unavailable",
+            Internal => "mcp.internal",
+            Ipc => "mcp.ipc",
+        }
+    }
+
+    /// The command line's exit status for this code: 2 for a mistake in what was asked, 3 for a refusal, 1 for the rest.
+    pub fn exit_status(self) -> u8 {
+        use ErrorCode::*;
+        match self {
+            ConfigInvalid | InvalidInput | ServerNotFound => 2,
+            ApprovalDenied | ApprovalDismissed | ApprovalTimeout | ApprovalBusy | ApprovalUnavailable
+            | ApprovalTokenInvalid | PolicyDenied | ServerUnapproved => 3,
+            ToolError => 4,
+            ServerDisabled | NotConnected | LaunchFailed | ConnectFailed | AuthRequired | TransportUnsupported
+            | ToolNotFound | ToolDisabled | CapabilityMissing | ResourceNotFound | PromptNotFound | RateLimited
+            | Timeout | Cancelled | CallOutcomeUnknown | ServerError | ProtocolError | ResultTooLarge
+            | AuditUnavailable | Internal | Ipc => 1,
+        }
+    }
+
+    /// Whether the same request may well succeed a little later without anybody changing anything.
+    pub fn retryable(self) -> bool {
+        use ErrorCode::*;
+        matches!(self, NotConnected | ConnectFailed | ApprovalTimeout | ApprovalBusy | RateLimited | Timeout)
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Why a stdio server did not start (`details.reason` of `mcp.launch_failed`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "named as on the wire")]
+pub enum LaunchReason {
+    NotFound,
+    NotExecutable,
+    BadCwd,
+    Exited,
+    Handshake,
+    Timeout,
+    UnresolvedVariable,
+}
+
+impl LaunchReason {
+    /// The reason as it is written on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::NotExecutable => "not_executable",
+            Self::BadCwd => "bad_cwd",
+            Self::Exited => "exited",
+            Self::Handshake => "handshake",
+            Self::Timeout => "timeout",
+            Self::UnresolvedVariable => "unresolved_variable",
+        }
+    }
+}
+
+/// Why an HTTP or SSE server could not be reached (`details.reason` of `mcp.connect_failed`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "named as on the wire")]
+pub enum ConnectReason {
+    Refused,
+    Status,
+    Redirect,
+    Handshake,
+    Timeout,
+    Tls,
+    Dns,
+}
+
+impl ConnectReason {
+    /// The reason as it is written on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Status => "status",
+            Self::Redirect => "redirect",
+            Self::Handshake => "handshake",
+            Self::Timeout => "timeout",
+            Self::Tls => "tls",
+            Self::Dns => "dns",
+        }
+    }
+}
+
+/// One try to reach a server over one transport.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectAttempt {
+    /// `http` or `sse`.
+    pub transport: &'static str,
+    /// The HTTP status, if an answer came.
+    pub status: Option<u16>,
+    /// Why it failed.
+    pub reason: ConnectReason,
+    /// The whole story for the person; never told to the page.
+    pub private: String,
+}
+
+/// What only the person may read about a failed launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LaunchDetails {
+    /// The field of the entry that is to blame, as a JSON pointer (`/env/TOKEN`).
+    pub field: Option<String>,
+    /// The command or folder that was looked for.
+    pub path: Option<String>,
+    /// The folders it was looked for in.
+    pub looked_in: Vec<String>,
+    /// The last lines that the server wrote to stderr, secrets masked.
+    pub stderr_tail: Vec<String>,
+}
+
+/// Everything this crate can fail with.
+///
+/// Messages start in lower case, put values in backticks, and end with what to do. Fields named `private` hold what the
+/// page must not read.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// A field of what was asked is wrong; `path` is its JSON pointer (`""` = the whole).
+    #[error("{problem}")]
+    InvalidInput { path: String, problem: String },
+    /// No server of that id is configured.
+    #[error("no server is called `{server}`; see the list of servers for the names there are")]
+    ServerNotFound { server: String },
+    /// The person turned the server off.
+    #[error(
+        "server `{server}` is disabled; enable it in the settings window or with `mcp-host servers enable {server}`"
+    )]
+    ServerDisabled { server: ServerId },
+    /// Its launch is new or changed and nobody has confirmed it.
+    #[error(
+        "server `{server}` is new or was changed and waits for your confirmation; confirm it in the settings window or with `mcp-host trust allow --server {server}`"
+    )]
+    ServerUnapproved { server: ServerId },
+    /// It is not connected, and this request does not connect.
+    #[error("server `{server}` is not connected; connect it first")]
+    NotConnected { server: ServerId },
+    /// A stdio server did not come up.
+    #[error("{message}")]
+    LaunchFailed {
+        server: ServerId,
+        reason: LaunchReason,
+        message: String,
+        exit_code: Option<i32>,
+        private: Box<LaunchDetails>,
+    },
+    /// An HTTP or SSE server could not be reached.
+    #[error("{message}")]
+    ConnectFailed { server: ServerId, reason: ConnectReason, message: String, attempts: Vec<ConnectAttempt> },
+    /// The server wants the person to sign in.
+    #[error("server `{server}` needs you to sign in; use the settings window or `mcp-host login {server}`")]
+    AuthRequired { server: ServerId },
+    /// This build or platform cannot speak that transport.
+    #[error("server `{server}` uses the `{transport}` transport, which this build does not support")]
+    TransportUnsupported { server: ServerId, transport: String },
+    /// The server offers no such tool.
+    #[error("server `{server}` has no tool `{tool}`")]
+    ToolNotFound { server: ServerId, tool: String },
+    /// The tool is there and must not be called.
+    #[error("tool `{tool}` of server `{server}` is disabled: {why}")]
+    ToolDisabled { server: ServerId, tool: String, why: String },
+    /// The server did not declare that capability.
+    #[error("server `{server}` does not offer {capability}")]
+    CapabilityMissing { server: ServerId, capability: &'static str },
+    /// The server knows no such resource.
+    #[error("server `{server}` has no resource `{uri}`")]
+    ResourceNotFound { server: ServerId, uri: String },
+    /// The server knows no such prompt.
+    #[error("server `{server}` has no prompt `{prompt}`")]
+    PromptNotFound { server: ServerId, prompt: String },
+    /// Policy said no; `rule` is a name of the closed list.
+    #[error("{message} (rule `{rule}`)")]
+    PolicyDenied { server: Option<ServerId>, rule: String, message: String, digest: Option<String> },
+    /// A person said no.
+    #[error("the person denied {what}")]
+    ApprovalDenied { server: Option<ServerId>, what: String, rule: String },
+    /// The dialog was closed without an answer.
+    #[error("the question about {what} was closed without an answer")]
+    ApprovalDismissed { server: Option<ServerId>, what: String },
+    /// Nobody answered in time.
+    #[error("nobody answered the question about {what} in time")]
+    ApprovalTimeout { server: Option<ServerId>, what: String },
+    /// Too many questions wait already.
+    #[error("too many approvals are waiting already; try again when some have been answered")]
+    ApprovalBusy { server: Option<ServerId> },
+    /// The token does not fit this call; `why` is the audited reason.
+    #[error("the approval token does not allow this call: {why}")]
+    ApprovalTokenInvalid { server: Option<ServerId>, why: &'static str },
+    /// Approval is needed and there is nobody to ask.
+    #[error("{what} needs approval and there is nobody to ask here (rule `{rule}`); {advice}")]
+    ApprovalUnavailable { server: Option<ServerId>, what: String, rule: String, advice: String, digest: Option<String> },
+    /// A limit of calls in time.
+    #[error("{message}")]
+    RateLimited { server: Option<ServerId>, message: String, retry_after_ms: Option<u32> },
+    /// A time limit ran out.
+    #[error("{what} timed out after {after_ms} ms{}", if *.sent { "; the server was told to cancel" } else { "; it had not been sent" })]
+    Timeout { server: Option<ServerId>, what: String, after_ms: u32, sent: bool },
+    /// The caller took it back.
+    #[error("{what} was cancelled{}", if *.sent { "; the server was told" } else { "; it had not been sent" })]
+    Cancelled { server: Option<ServerId>, what: String, sent: bool },
+    /// It was sent, and the connection ended before the answer.
+    #[error(
+        "the connection to `{server}` ended after `{what}` had been sent and before it was answered: it may have happened"
+    )]
+    CallOutcomeUnknown { server: ServerId, what: String, exit_code: Option<i32> },
+    /// The server answered with a JSON-RPC error.
+    #[error("server `{server}` answered with error {jsonrpc_code}: {message}")]
+    ServerError { server: ServerId, jsonrpc_code: i64, message: String },
+    /// The server broke the protocol.
+    #[error("server `{server}` broke the protocol: {problem}")]
+    ProtocolError { server: ServerId, problem: String },
+    /// An answer over a limit.
+    #[error("the answer of `{server}` is larger than {limit} bytes; ask for less")]
+    ResultTooLarge { server: ServerId, limit: u32 },
+    /// A file of ours, or an entry in it, cannot be used.
+    #[error("{message}")]
+    ConfigInvalid {
+        message: String,
+        path: Option<String>,
+        key: Option<String>,
+        allowed: Vec<String>,
+        private: Option<String>,
+    },
+    /// The log cannot be written, so nothing is sent.
+    #[error("the audit log cannot be written, so nothing is sent: {problem}")]
+    AuditUnavailable { problem: String },
+    /// A broken invariant of ours.
+    #[error("internal error: {problem}")]
+    Internal { problem: String },
+}
+
+/// Who will read an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// An untrusted script: code, reason and a sentence.
+    Page,
+    /// The person, in the settings window or on the command line: everything but secrets.
+    Person,
+}
+
+/// An error as it travels (`McpErrorInfo` of the contract).
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename = "McpErrorInfo", rename_all = "camelCase")]
+pub struct ErrorInfo {
+    /// Which kind; stable.
+    pub code: ErrorCode,
+    /// Prose, starting with `code + ": "`.
+    pub message: String,
+    /// The same request may succeed later without a change.
+    pub retryable: bool,
+    /// The server it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[specta(type = String)]
+    pub server_id: Option<String>,
+    /// Facts for programs; the shape depends on the code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[specta(type = specta_typescript::Unknown)]
+    pub details: Option<Value>,
+}
+
+impl Error {
+    /// A field of the input is wrong. `path` is its JSON pointer.
+    pub fn invalid_input(path: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::InvalidInput { path: path.into(), problem: problem.into() }
+    }
+
+    /// A broken invariant of ours.
+    pub fn internal(problem: impl fmt::Display) -> Self {
+        Self::Internal { problem: problem.to_string() }
+    }
+
+    /// A file of ours cannot be used; `private` (paths) is for the person only.
+    pub fn config_invalid(message: impl Into<String>) -> Self {
+        Self::ConfigInvalid { message: message.into(), path: None, key: None, allowed: Vec::new(), private: None }
+    }
+
+    /// The code of this error.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::InvalidInput { .. } => ErrorCode::InvalidInput,
+            Self::ServerNotFound { .. } => ErrorCode::ServerNotFound,
+            Self::ServerDisabled { .. } => ErrorCode::ServerDisabled,
+            Self::ServerUnapproved { .. } => ErrorCode::ServerUnapproved,
+            Self::NotConnected { .. } => ErrorCode::NotConnected,
+            Self::LaunchFailed { .. } => ErrorCode::LaunchFailed,
+            Self::ConnectFailed { .. } => ErrorCode::ConnectFailed,
+            Self::AuthRequired { .. } => ErrorCode::AuthRequired,
+            Self::TransportUnsupported { .. } => ErrorCode::TransportUnsupported,
+            Self::ToolNotFound { .. } => ErrorCode::ToolNotFound,
+            Self::ToolDisabled { .. } => ErrorCode::ToolDisabled,
+            Self::CapabilityMissing { .. } => ErrorCode::CapabilityMissing,
+            Self::ResourceNotFound { .. } => ErrorCode::ResourceNotFound,
+            Self::PromptNotFound { .. } => ErrorCode::PromptNotFound,
+            Self::PolicyDenied { .. } => ErrorCode::PolicyDenied,
+            Self::ApprovalDenied { .. } => ErrorCode::ApprovalDenied,
+            Self::ApprovalDismissed { .. } => ErrorCode::ApprovalDismissed,
+            Self::ApprovalTimeout { .. } => ErrorCode::ApprovalTimeout,
+            Self::ApprovalBusy { .. } => ErrorCode::ApprovalBusy,
+            Self::ApprovalTokenInvalid { .. } => ErrorCode::ApprovalTokenInvalid,
+            Self::ApprovalUnavailable { .. } => ErrorCode::ApprovalUnavailable,
+            Self::RateLimited { .. } => ErrorCode::RateLimited,
+            Self::Timeout { .. } => ErrorCode::Timeout,
+            Self::Cancelled { .. } => ErrorCode::Cancelled,
+            Self::CallOutcomeUnknown { .. } => ErrorCode::CallOutcomeUnknown,
+            Self::ServerError { .. } => ErrorCode::ServerError,
+            Self::ProtocolError { .. } => ErrorCode::ProtocolError,
+            Self::ResultTooLarge { .. } => ErrorCode::ResultTooLarge,
+            Self::ConfigInvalid { .. } => ErrorCode::ConfigInvalid,
+            Self::AuditUnavailable { .. } => ErrorCode::AuditUnavailable,
+            Self::Internal { .. } => ErrorCode::Internal,
+        }
+    }
+
+    /// The server this is about, where there is one.
+    pub fn server(&self) -> Option<&str> {
+        match self {
+            Self::ServerNotFound { server } => Some(server),
+            Self::ServerDisabled { server }
+            | Self::ServerUnapproved { server }
+            | Self::NotConnected { server }
+            | Self::LaunchFailed { server, .. }
+            | Self::ConnectFailed { server, .. }
+            | Self::AuthRequired { server }
+            | Self::TransportUnsupported { server, .. }
+            | Self::ToolNotFound { server, .. }
+            | Self::ToolDisabled { server, .. }
+            | Self::CapabilityMissing { server, .. }
+            | Self::ResourceNotFound { server, .. }
+            | Self::PromptNotFound { server, .. }
+            | Self::CallOutcomeUnknown { server, .. }
+            | Self::ServerError { server, .. }
+            | Self::ProtocolError { server, .. }
+            | Self::ResultTooLarge { server, .. } => Some(server.as_str()),
+            Self::PolicyDenied { server, .. }
+            | Self::ApprovalDenied { server, .. }
+            | Self::ApprovalDismissed { server, .. }
+            | Self::ApprovalTimeout { server, .. }
+            | Self::ApprovalBusy { server }
+            | Self::ApprovalTokenInvalid { server, .. }
+            | Self::ApprovalUnavailable { server, .. }
+            | Self::RateLimited { server, .. }
+            | Self::Timeout { server, .. }
+            | Self::Cancelled { server, .. } => server.as_ref().map(ServerId::as_str),
+            Self::InvalidInput { .. }
+            | Self::ConfigInvalid { .. }
+            | Self::AuditUnavailable { .. }
+            | Self::Internal { .. } => None,
+        }
+    }
+
+    /// The shape that travels, with only what `audience` may read.
+    pub fn info(&self, audience: Audience) -> ErrorInfo {
+        let code = self.code();
+        let message = match (self, audience) {
+            (Self::LaunchFailed { server, reason, exit_code, .. }, Audience::Page) => {
+                let code = exit_code.map(|code| format!(" with code {code}")).unwrap_or_default();
+                format!("server `{server}` did not start ({}{code}); the settings window says more", reason.as_str())
+            }
+            (Self::ConnectFailed { server, reason, .. }, Audience::Page) => {
+                format!("server `{server}` could not be reached ({}); the settings window says more", reason.as_str())
+            }
+            (Self::Internal { .. }, Audience::Page) => {
+                "internal error; the log of the application says more".to_owned()
+            }
+            (Self::AuditUnavailable { .. }, Audience::Page) => {
+                "the audit log cannot be written, so nothing is sent".to_owned()
+            }
+            (Self::ConfigInvalid { message, private: Some(private), .. }, Audience::Person) => {
+                format!("{message}: {private}")
+            }
+            _ => self.to_string(),
+        };
+        let details = self.details(audience);
+        ErrorInfo {
+            code,
+            message: format!("{code}: {message}"),
+            retryable: code.retryable(),
+            server_id: self.server().map(str::to_owned),
+            details: (!details.is_empty()).then_some(Value::Object(details)),
+        }
+    }
+
+    fn details(&self, audience: Audience) -> Map<String, Value> {
+        let mut details = Map::new();
+        let mut put = |key: &str, value: Value| {
+            if !value.is_null() {
+                details.insert(key.to_owned(), value);
+            }
+        };
+        match self {
+            Self::InvalidInput { path, .. } => put("path", json!(path)),
+            Self::LaunchFailed { reason, exit_code, private, .. } => {
+                put("reason", json!(reason.as_str()));
+                put("exitCode", json!(exit_code));
+                if audience == Audience::Person {
+                    put("field", json!(private.field));
+                    put("path", json!(private.path));
+                    if !private.looked_in.is_empty() {
+                        put("lookedIn", json!(private.looked_in));
+                    }
+                    if !private.stderr_tail.is_empty() {
+                        put("stderrTail", json!(private.stderr_tail));
+                    }
+                }
+            }
+            Self::ConnectFailed { reason, attempts, .. } => {
+                put("reason", json!(reason.as_str()));
+                let attempts = attempts.iter().map(|attempt| {
+                    let mut one = json!({ "transport": attempt.transport, "reason": attempt.reason.as_str() });
+                    if let Some(status) = attempt.status {
+                        one["status"] = json!(status);
+                    }
+                    if audience == Audience::Person {
+                        one["message"] = json!(attempt.private);
+                    }
+                    one
+                });
+                put("attempts", attempts.collect());
+            }
+            Self::ToolNotFound { tool, .. } | Self::ToolDisabled { tool, .. } => put("tool", json!(tool)),
+            Self::PolicyDenied { rule, digest, .. } | Self::ApprovalUnavailable { rule, digest, .. } => {
+                put("rule", json!(rule));
+                put("payloadDigest", json!(digest));
+            }
+            Self::ApprovalDenied { rule, .. } => put("rule", json!(rule)),
+            Self::ApprovalTokenInvalid { why, .. } => put("reason", json!(why)),
+            Self::RateLimited { retry_after_ms, .. } => put("retryAfterMs", json!(retry_after_ms)),
+            Self::Timeout { sent, .. } | Self::Cancelled { sent, .. } => put("sent", json!(sent)),
+            Self::CallOutcomeUnknown { exit_code, .. } => put("exitCode", json!(exit_code)),
+            Self::ServerError { jsonrpc_code, .. } => put("jsonrpcCode", json!(jsonrpc_code)),
+            Self::ConfigInvalid { path, key, allowed, .. } => {
+                put("path", json!(path));
+                put("key", json!(key));
+                if !allowed.is_empty() {
+                    put("allowed", json!(allowed));
+                }
+            }
+            _ => {}
+        }
+        details
+    }
+}
