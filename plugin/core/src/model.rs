@@ -2,6 +2,7 @@
 //!
 //! Data only. Wire shapes carry the contract's names (`McpToolSummary`) through serde; in Rust they have none of it.
 
+pub mod admin;
 pub mod json;
 
 mod caller;
