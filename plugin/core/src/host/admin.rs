@@ -175,8 +175,8 @@ impl Admin {
         todo!()
     }
 
-    /// Verifies one run, or all of them; the report of audit.md.
-    pub async fn verify_audit(&self, run: Option<&str>) -> Result<serde_json::Value> {
+    /// Verifies one run, or all of them, or the one file at `path`; the report of audit.md.
+    pub async fn verify_audit(&self, run: Option<&str>, path: Option<&std::path::Path>) -> Result<serde_json::Value> {
         todo!()
     }
 }

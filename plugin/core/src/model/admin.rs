@@ -239,6 +239,10 @@ pub struct AuditRow {
     /// The whole payload, redacted, as JSON.
     #[specta(type = specta_typescript::Unknown)]
     pub payload: super::Raw,
+    /// The record exactly as its line stands in the file; for the command line.
+    #[serde(skip)]
+    #[specta(skip)]
+    pub line: super::Raw,
 }
 
 /// What to list of the log.
