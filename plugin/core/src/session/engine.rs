@@ -1,0 +1,1 @@
+//! rmcp. The only file that sends on an rmcp peer.

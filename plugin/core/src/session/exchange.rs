@@ -1,0 +1,1 @@
+//! Which answer belongs to which request.

@@ -1,0 +1,1 @@
+//! Carriers: what moves whole messages to and from a server.

@@ -1,0 +1,1 @@
+//! A message as it was written.
