@@ -9,10 +9,15 @@
 //! for its PATH), opens a connection, or decides whether a server may run. No value of a variable or a secret leaves
 //! this module except in a [`Resolved`](launch::Resolved), and none is ever part of an error or of `Debug`.
 
+mod entry;
 pub mod environment;
+pub mod file;
 pub mod fingerprint;
+mod jsonc;
 pub mod launch;
 pub mod secret;
+mod slug;
+pub mod variable;
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -22,6 +27,7 @@ use crate::{
 };
 
 pub use environment::Environment;
+pub use file::Configuration;
 pub use launch::{Launch, Resolved, ResolvedEndpoint, ResolvedLaunch};
 pub use secret::{NoSecrets, SecretValue, Secrets};
 
