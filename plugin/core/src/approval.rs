@@ -7,6 +7,7 @@ pub mod inert;
 pub mod proof;
 pub mod queue;
 pub mod sheet;
+pub mod wording;
 
 pub use proof::Approved;
 pub use sheet::{ArgumentRow, Choice, ChoiceKind, Fact, Language, Section, Sheet, Tone};
@@ -34,6 +35,9 @@ pub trait Prompter: Send + Sync + 'static {
     /// `shown` is to be fulfilled when the person can see it: the two minutes count from there. When `closed` is
     /// cancelled the sheet goes away where the platform allows, and whatever is answered is void.
     fn show(&self, sheet: Sheet, shown: oneshot::Sender<()>, closed: CancellationToken) -> BoxFuture<Answer>;
+
+    /// Brings the dialog of that sheet above other windows, where the platform can.
+    fn raise(&self, _id: &str) {}
 
     /// Whether a person can be asked now.
     fn is_present(&self) -> bool {

@@ -243,6 +243,7 @@ pub struct LaunchDetails {
 /// Messages start in lower case, put values in backticks, and end with what to do. Fields named `private` hold what the
 /// page must not read.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the fields are named as on the wire")]
 pub enum Error {
     /// A field of what was asked is wrong; `path` is its JSON pointer (`""` = the whole).
     #[error("{problem}")]

@@ -24,6 +24,7 @@ pub enum ListKind {
 
 /// Something happened.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the fields say what they are")]
 pub enum HostEvent {
     /// A server's state or status is another; `status` is told as a person may read it.
     ServerStatusChanged(Box<ServerStatus>),

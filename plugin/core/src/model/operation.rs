@@ -34,6 +34,7 @@ pub enum CompletionTarget {
 
 /// One thing to ask of one server.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the fields are named as in the specification")]
 pub enum Operation {
     /// `tools/call`.
     CallTool { server: ServerId, tool: Arc<ToolDefinition>, arguments: Arguments },
