@@ -20,13 +20,14 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
 /// The machine's own clock.
 #[derive(Debug)]
 pub struct SystemClock {
-    start: std::time::Instant,
+    // Tokio's clock, so that a paused test clock moves both `monotonic` and `sleep`.
+    start: tokio::time::Instant,
 }
 
 impl SystemClock {
     /// The machine's clock, shared.
     pub fn shared() -> Arc<dyn Clock> {
-        Arc::new(Self { start: std::time::Instant::now() })
+        Arc::new(Self { start: tokio::time::Instant::now() })
     }
 }
 

@@ -264,3 +264,175 @@ impl Drop for Place<'_> {
         self.queue.moved.notify_waiters();
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::{
+        approval::Language,
+        clock::{BoxFuture, SystemClock},
+    };
+
+    /// A person who answers each sheet when told to, by the sheet's id.
+    #[derive(Default)]
+    struct Person {
+        open: Mutex<Vec<(String, oneshot::Sender<Answer>, CancellationToken)>>,
+        seen: Mutex<Vec<String>>,
+        opened: Notify,
+    }
+
+    impl Person {
+        async fn answer(&self, id: &str, answer: Answer) {
+            loop {
+                let opened = self.opened.notified();
+                let found = {
+                    let mut open = self.open.lock().unwrap();
+                    open.iter().position(|(open, ..)| open == id).map(|at| open.remove(at))
+                };
+                if let Some((_, send, _)) = found {
+                    let _ = send.send(answer);
+                    return;
+                }
+                opened.await;
+            }
+        }
+
+        async fn has_open(&self, count: usize) {
+            while self.open.lock().unwrap().len() < count {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    struct Showing(Arc<Person>);
+
+    impl Prompter for Showing {
+        fn show(&self, sheet: Sheet, shown: oneshot::Sender<()>, closed: CancellationToken) -> BoxFuture<Answer> {
+            let (send, receive) = oneshot::channel();
+            self.0.seen.lock().unwrap().push(sheet.id.clone());
+            self.0.open.lock().unwrap().push((sheet.id, send, closed));
+            self.0.opened.notify_waiters();
+            let _ = shown.send(());
+            Box::pin(async move { receive.await.unwrap_or(Answer::Unavailable) })
+        }
+    }
+
+    fn queue() -> (Arc<Queue>, Arc<Person>) {
+        let person = Arc::new(Person::default());
+        (Arc::new(Queue::new(Some(Arc::new(Showing(person.clone()))), SystemClock::shared())), person)
+    }
+
+    fn question(id: &str, caller: Caller, server: &str) -> Question {
+        let sheet = Sheet {
+            id: id.to_owned(),
+            parent: None,
+            title: String::new(),
+            heading: String::new(),
+            facts: Vec::new(),
+            arguments: Vec::new(),
+            sections: Vec::new(),
+            choices: Vec::new(),
+            time_to_answer: Duration::from_secs(120),
+            time_left_label: String::new(),
+            language: Language::English,
+        };
+        Question { caller, server: Some(ServerId::parse(server).unwrap()), name: "t".to_owned(), sheet }
+    }
+
+    fn page() -> Caller {
+        Caller::Page { window: "main".to_owned(), document: 1 }
+    }
+
+    fn agent() -> Caller {
+        Caller::Agent { run_id: "r".to_owned() }
+    }
+
+    fn ask(queue: &Arc<Queue>, question: Question) -> (tokio::task::JoinHandle<Outcome>, CancellationToken) {
+        let (queue, cancel) = (queue.clone(), CancellationToken::new());
+        let token = cancel.clone();
+        (tokio::spawn(async move { queue.ask(question, &token).await }), cancel)
+    }
+
+    async fn waits(queue: &Queue, count: usize) {
+        while queue.waiting().len() < count {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_dialog_is_open_at_a_time_and_an_agent_overtakes_a_page() {
+        let (queue, person) = queue();
+        let (first, _) = ask(&queue, question("first", page(), "a"));
+        person.has_open(1).await;
+        let (second, _) = ask(&queue, question("second", page(), "a"));
+        waits(&queue, 2).await;
+        let (third, _) = ask(&queue, question("third", agent(), "a"));
+        waits(&queue, 3).await;
+        assert_eq!(person.open.lock().unwrap().len(), 1);
+        person.answer("first", Answer::Chosen(ChoiceKind::AllowOnce)).await;
+        person.answer("third", Answer::Chosen(ChoiceKind::Deny)).await;
+        person.answer("second", Answer::Dismissed).await;
+        assert_eq!(first.await.unwrap(), Outcome::Chosen(ChoiceKind::AllowOnce));
+        assert_eq!(second.await.unwrap(), Outcome::Dismissed);
+        assert_eq!(third.await.unwrap(), Outcome::Chosen(ChoiceKind::Deny));
+        assert_eq!(*person.seen.lock().unwrap(), ["first", "third", "second"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_fourth_question_about_one_server_is_turned_away_and_a_ninth_of_all() {
+        let (queue, person) = queue();
+        let mut tasks = Vec::new();
+        for (at, server) in ["a", "a", "a", "b", "b", "b", "c", "c"].into_iter().enumerate() {
+            tasks.push(ask(&queue, question(&at.to_string(), page(), server)));
+            waits(&queue, at + 1).await;
+        }
+        person.has_open(1).await;
+        assert_eq!(queue.ask(question("a4", page(), "a"), &CancellationToken::new()).await, Outcome::Busy);
+        assert_eq!(queue.ask(question("d1", page(), "d"), &CancellationToken::new()).await, Outcome::Busy);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_answering_is_a_time_out_and_closes_the_dialog() {
+        let (queue, person) = queue();
+        let (asked, _) = ask(&queue, question("one", page(), "a"));
+        assert_eq!(asked.await.unwrap(), Outcome::TimedOut);
+        assert!(person.open.lock().unwrap()[0].2.is_cancelled());
+        assert!(queue.waiting().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_withdrawn_question_closes_and_its_answer_is_void() {
+        let (queue, person) = queue();
+        let (asked, cancel) = ask(&queue, question("one", page(), "a"));
+        person.has_open(1).await;
+        cancel.cancel();
+        person.answer("one", Answer::Chosen(ChoiceKind::AllowOnce)).await;
+        assert_eq!(asked.await.unwrap(), Outcome::Withdrawn);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_next_dialog_comes_six_hundred_milliseconds_later() {
+        let (queue, person) = queue();
+        let (first, _) = ask(&queue, question("first", page(), "a"));
+        person.answer("first", Answer::Dismissed).await;
+        first.await.unwrap();
+        let closed = tokio::time::Instant::now();
+        let (_second, _) = ask(&queue, question("second", page(), "a"));
+        tokio::time::timeout(Duration::from_secs(5), async {
+            while person.seen.lock().unwrap().len() < 2 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        })
+        .await
+        .unwrap();
+        // The queue runs on the machine's clock here, tokio's is paused: what is compared is tokio's sleep.
+        assert!(closed.elapsed() + Duration::from_millis(50) >= GAP);
+    }
+
+    #[tokio::test]
+    async fn without_a_prompter_nobody_is_asked() {
+        let queue = Queue::new(None, SystemClock::shared());
+        assert_eq!(queue.ask(question("one", page(), "a"), &CancellationToken::new()).await, Outcome::Unavailable);
+    }
+}
