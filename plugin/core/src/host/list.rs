@@ -1,0 +1,210 @@
+//! Lists: fetched once for everybody, served from the cache, refreshed when the server says so, never in a storm.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Inner,
+    connect::Want,
+    server::{List, Server},
+};
+use crate::{
+    audit::Event,
+    error::{Error, Result},
+    event::{HostEvent, ListKind},
+    model::{Caller, PromptSummary, ResourceSummary, ResourceTemplateSummary, ToolDefinition},
+    session::{Listed, RequestOptions, Session},
+};
+
+/// Between two refreshes of one list.
+const REFRESH_PAUSE: Duration = Duration::from_millis(500);
+
+/// How one kind of list is fetched and kept. The four kinds differ in nothing else.
+trait Kind: Sized + Clone + PartialEq + Send + Sync + 'static {
+    fn list(server: &Server) -> &List<Self>;
+    fn is_declared(session: &Session) -> bool;
+    fn fetch(session: &Session) -> impl Future<Output = Result<Listed<Self>>> + Send;
+    /// Whether two of them are the same as far as anybody can see.
+    fn same(a: &Self, b: &Self) -> bool {
+        a == b
+    }
+}
+
+impl Kind for ToolDefinition {
+    fn list(server: &Server) -> &List<Self> {
+        &server.tools
+    }
+    fn is_declared(session: &Session) -> bool {
+        session.handshake().capabilities.tools == Some(true)
+    }
+    async fn fetch(session: &Session) -> Result<Listed<Self>> {
+        session.list_tools(RequestOptions::default()).await
+    }
+    fn same(a: &Self, b: &Self) -> bool {
+        a.hash == b.hash && a.name == b.name && a.quarantined == b.quarantined
+    }
+}
+
+impl Kind for ResourceSummary {
+    fn list(server: &Server) -> &List<Self> {
+        &server.resources
+    }
+    fn is_declared(session: &Session) -> bool {
+        session.handshake().capabilities.resources == Some(true)
+    }
+    async fn fetch(session: &Session) -> Result<Listed<Self>> {
+        session.list_resources(RequestOptions::default()).await
+    }
+}
+
+impl Kind for ResourceTemplateSummary {
+    fn list(server: &Server) -> &List<Self> {
+        &server.templates
+    }
+    fn is_declared(session: &Session) -> bool {
+        session.handshake().capabilities.resources == Some(true)
+    }
+    async fn fetch(session: &Session) -> Result<Listed<Self>> {
+        session.list_resource_templates(RequestOptions::default()).await
+    }
+}
+
+impl Kind for PromptSummary {
+    fn list(server: &Server) -> &List<Self> {
+        &server.prompts
+    }
+    fn is_declared(session: &Session) -> bool {
+        session.handshake().capabilities.prompts == Some(true)
+    }
+    async fn fetch(session: &Session) -> Result<Listed<Self>> {
+        session.list_prompts(RequestOptions::default()).await
+    }
+}
+
+impl Inner {
+    pub(super) async fn tools(self: &Arc<Self>, server: &Arc<Server>, caller: &Caller, cancel: &CancellationToken) -> Result<Arc<Listed<ToolDefinition>>> {
+        self.list(server, caller, cancel).await
+    }
+
+    pub(super) async fn resources(self: &Arc<Self>, server: &Arc<Server>, caller: &Caller, cancel: &CancellationToken) -> Result<Arc<Listed<ResourceSummary>>> {
+        self.list(server, caller, cancel).await
+    }
+
+    pub(super) async fn templates(self: &Arc<Self>, server: &Arc<Server>, caller: &Caller, cancel: &CancellationToken) -> Result<Arc<Listed<ResourceTemplateSummary>>> {
+        self.list(server, caller, cancel).await
+    }
+
+    pub(super) async fn prompts(self: &Arc<Self>, server: &Arc<Server>, caller: &Caller, cancel: &CancellationToken) -> Result<Arc<Listed<PromptSummary>>> {
+        self.list(server, caller, cancel).await
+    }
+
+    /// The list of a connected server; of one that is not, the last known of this run.
+    async fn list<T: Kind>(self: &Arc<Self>, server: &Arc<Server>, caller: &Caller, cancel: &CancellationToken) -> Result<Arc<Listed<T>>> {
+        let session = match self.connect(server, Want::List(caller.kind()), cancel).await {
+            Ok(session) => session,
+            Err(error @ (Error::NotConnected { .. } | Error::LaunchFailed { .. } | Error::RateLimited { .. })) => {
+                return T::list(server).last().ok_or(error);
+            }
+            Err(error) => return Err(error),
+        };
+        tokio::select! {
+            list = self.current(server, &session) => list,
+            () = cancel.cancelled() => {
+                Err(Error::Cancelled { server: Some(server.id.clone()), what: format!("listing `{}`", server.id), sent: true })
+            }
+        }
+    }
+
+    async fn current<T: Kind>(self: &Arc<Self>, server: &Arc<Server>, session: &Arc<Session>) -> Result<Arc<Listed<T>>> {
+        if !T::is_declared(session) {
+            return Ok(Arc::default());
+        }
+        if let Some(list) = T::list(server).fresh(session.generation()) {
+            return Ok(list);
+        }
+        let (inner, of, over) = (self.clone(), server.clone(), session.clone());
+        let fetch = || async move {
+            let list = match T::fetch(&over).await {
+                // It declared the capability and does not know the method: it has none.
+                Err(Error::ServerError { jsonrpc_code: -32601, .. }) => Listed::default(),
+                outcome => outcome?,
+            };
+            let list = Arc::new(list);
+            let before = T::list(&of).keep(list.clone(), over.generation());
+            let changed = before.as_ref().is_none_or(|before| {
+                before.items.len() != list.items.len() || !before.items.iter().zip(&list.items).all(|(a, b)| T::same(a, b))
+            });
+            if changed {
+                inner.list_changed::<T>(&of, before.is_some());
+            }
+            Ok(list)
+        };
+        T::list(server).flight.join(fetch).await.unwrap_or_else(|| Err(Error::internal("the task that lists ended")))
+    }
+
+    fn list_changed<T: Kind>(self: &Arc<Self>, server: &Arc<Server>, known_before: bool) {
+        let kind = if std::ptr::eq(std::ptr::from_ref(T::list(server)).cast::<()>(), std::ptr::from_ref(&server.tools).cast::<()>()) {
+            ListKind::Tools
+        } else if std::ptr::eq(std::ptr::from_ref(T::list(server)).cast::<()>(), std::ptr::from_ref(&server.prompts).cast::<()>()) {
+            ListKind::Prompts
+        } else {
+            ListKind::Resources
+        };
+        if kind == ListKind::Tools {
+            self.tools_listed(server);
+        }
+        if known_before {
+            self.emit(HostEvent::ListChanged(server.id.clone(), kind));
+        }
+    }
+
+    /// The tools are wanted at once by nearly everybody: their number, their permissions, their cost.
+    pub(super) fn refresh_after_connect(self: &Arc<Self>, server: &Arc<Server>, session: &Arc<Session>) {
+        self.refresh(server, session, ListKind::Tools);
+    }
+
+    /// Fetches a list anew in the background: one running and one waiting at most, half a second apart.
+    pub(super) fn refresh(self: &Arc<Self>, server: &Arc<Server>, session: &Arc<Session>, kind: ListKind) {
+        let (inner, server, session) = (self.clone(), server.clone(), session.clone());
+        let Some(turn) = server.refreshing(kind) else { return };
+        tokio::spawn(async move {
+            let wait = turn.wait(inner.clock.monotonic(), REFRESH_PAUSE);
+            if !wait.is_zero() {
+                inner.clock.sleep(wait).await;
+            }
+            // From here on another "changed" means another fetch.
+            turn.begin(inner.clock.monotonic());
+            let outcome = match kind {
+                ListKind::Tools => inner.current::<ToolDefinition>(&server, &session).await.map(drop),
+                ListKind::Prompts => inner.current::<PromptSummary>(&server, &session).await.map(drop),
+                // Nobody may ever want them: only what was listed before is listed again.
+                ListKind::Resources => {
+                    let mut outcome = Ok(());
+                    if server.resources.last().is_some() {
+                        outcome = inner.current::<ResourceSummary>(&server, &session).await.map(drop);
+                    }
+                    if outcome.is_ok() && server.templates.last().is_some() {
+                        outcome = inner.current::<ResourceTemplateSummary>(&server, &session).await.map(drop);
+                    }
+                    outcome
+                }
+            };
+            if let Err(error) = outcome {
+                tracing::debug!(server = %server.id, %error, "a list could not be refreshed");
+            }
+        });
+    }
+
+    /// Compares a new list of tools with what is pinned, and writes down what is new, changed and gone.
+    fn tools_listed(self: &Arc<Self>, server: &Arc<Server>) {
+        let Some(list) = server.tools.last() else { return };
+        let counts = self.rulebook.compare(&server.id, &list.items);
+        let (inner, server, count) = (self.clone(), server.clone(), list.items.len());
+        inner.definitions_changed();
+        tokio::spawn(async move {
+            inner.log.note(Event::tools_listed(&server.id, count, counts.unseen, counts.changed, counts.gone)).await;
+            inner.status_changed(&server);
+        });
+    }
+}
