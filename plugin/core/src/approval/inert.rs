@@ -128,7 +128,9 @@ fn is_mark(c: char) -> bool {
 /// Whether a reader cannot see `c` as what it is: control, format (bidirectional, zero-width, tags), private, unassigned,
 /// line and paragraph separators, unusual spaces, and letters that draw nothing.
 pub fn is_invisible(c: char) -> bool {
-    use GeneralCategory::{Control, Format, LineSeparator, ParagraphSeparator, PrivateUse, SpaceSeparator, Surrogate, Unassigned};
+    use GeneralCategory::{
+        Control, Format, LineSeparator, ParagraphSeparator, PrivateUse, SpaceSeparator, Surrogate, Unassigned,
+    };
     if c == ' ' || c.is_ascii_graphic() {
         return false;
     }

@@ -160,7 +160,9 @@ impl Queue {
     /// Puts a waiting question at the head, or its dialog above other windows. `false`: there is none of that id.
     pub fn raise(&self, id: &str) -> bool {
         let mut line = self.line();
-        let Some(entry) = line.entries.iter_mut().find(|entry| entry.waiting.question.sheet.id == id) else { return false };
+        let Some(entry) = line.entries.iter_mut().find(|entry| entry.waiting.question.sheet.id == id) else {
+            return false;
+        };
         entry.rank = 0;
         let shown = entry.shown;
         drop(line);
@@ -196,7 +198,8 @@ impl Queue {
         let mut line = self.line();
         // The person's own acts are not turned away: they are one click each.
         if question.caller.kind() != CallerKind::Settings {
-            let of_server = line.entries.iter().filter(|entry| entry.waiting.question.server == question.server).count();
+            let of_server =
+                line.entries.iter().filter(|entry| entry.waiting.question.server == question.server).count();
             if line.entries.len() >= MOST_WAITING || of_server >= MOST_PER_SERVER {
                 return None;
             }
@@ -222,7 +225,8 @@ impl Queue {
             let wait = {
                 let mut line = self.line();
                 let busy = line.entries.iter().any(|entry| entry.shown);
-                let first = line.entries.iter().min_by_key(|entry| (entry.rank, entry.number)).map(|entry| entry.number);
+                let first =
+                    line.entries.iter().min_by_key(|entry| (entry.rank, entry.number)).map(|entry| entry.number);
                 if busy || first != Some(number) {
                     None
                 } else {

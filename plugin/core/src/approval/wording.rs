@@ -96,13 +96,20 @@ pub fn operation_sheet(asked: &Asked<'_>, language: Language) -> Sheet {
             let (ability, tone) = ability(tool.hints, language);
             facts.push(fact(words!(language, "It can", "它可以"), ability, tone));
             if let Some(title) = tool.title.as_deref().filter(|title| !title.is_empty()) {
-                facts.push(fact(words!(language, "The server's title", "服务器给的标题"), line(title, 200), Tone::Untrusted));
+                facts.push(fact(
+                    words!(language, "The server's title", "服务器给的标题"),
+                    line(title, 200),
+                    Tone::Untrusted,
+                ));
             }
             if let Some(text) = tool.description.as_deref().filter(|text| !text.is_empty()) {
                 facts.push(fact(words!(language, "The server says", "服务器的说明"), line(text, 600), Tone::Untrusted));
                 if text.chars().count() > 600 {
                     let text: String = text.chars().take(40_000).collect();
-                    sections.push(section(words!(language, "The server's whole description", "服务器的完整说明"), block(&text)));
+                    sections.push(section(
+                        words!(language, "The server's whole description", "服务器的完整说明"),
+                        block(&text),
+                    ));
                 }
             }
             arguments = given.value.iter().map(|(key, value)| argument_row(key, value, language)).collect();
@@ -114,13 +121,19 @@ pub fn operation_sheet(asked: &Asked<'_>, language: Language) -> Sheet {
         }
         Operation::GetPrompt { arguments: given, .. } => {
             facts.push(fact(words!(language, "Prompt", "提示词"), target.clone(), Tone::Plain));
-            arguments = given.iter().map(|(key, value)| argument_row(key, &json::Value::String(value.clone()), language)).collect();
+            arguments = given
+                .iter()
+                .map(|(key, value)| argument_row(key, &json::Value::String(value.clone()), language))
+                .collect();
         }
         Operation::Complete { .. } | Operation::Connect { .. } => {}
     }
     facts.push(why(&asked.reason, language));
     if let Reason::Changed(difference) = &asked.reason {
-        sections.insert(0, section(words!(language, "What changed since you approved it", "自您批准后的变化"), block(difference)));
+        sections.insert(
+            0,
+            section(words!(language, "What changed since you approved it", "自您批准后的变化"), block(difference)),
+        );
     }
     Sheet {
         id: asked.id.clone(),
@@ -138,10 +151,20 @@ pub fn operation_sheet(asked: &Asked<'_>, language: Language) -> Sheet {
 }
 
 /// The sheet that confirms a launch: exactly what will run, and everything that will go to it.
-pub fn launch_sheet(id: String, server_name: &str, launch: &LaunchView, difference: Option<&str>, language: Language) -> Sheet {
+pub fn launch_sheet(
+    id: String,
+    server_name: &str,
+    launch: &LaunchView,
+    difference: Option<&str>,
+    language: Language,
+) -> Sheet {
     let server = name(server_name);
     let heading = if difference.is_some() {
-        words!(language, "The server {server} was changed. Run it like this?", "服务器 {server} 已被更改。要这样运行它吗？")
+        words!(
+            language,
+            "The server {server} was changed. Run it like this?",
+            "服务器 {server} 已被更改。要这样运行它吗？"
+        )
     } else {
         words!(language, "Run the server {server} on this computer?", "要在这台电脑上运行服务器 {server} 吗？")
     };
@@ -153,7 +176,8 @@ pub fn launch_sheet(id: String, server_name: &str, launch: &LaunchView, differen
             None => words!(language, "not found on this computer", "在这台电脑上找不到"),
         };
         facts.push(fact(words!(language, "Program", "程序"), program, Tone::Plain));
-        let shown: Vec<String> = launch.args.iter().enumerate().map(|(at, arg)| format!("{}. {}", at + 1, inert(arg))).collect();
+        let shown: Vec<String> =
+            launch.args.iter().enumerate().map(|(at, arg)| format!("{}. {}", at + 1, inert(arg))).collect();
         facts.push(fact(words!(language, "Arguments", "参数"), or_none(shown, language), Tone::Plain));
         if let Some(cwd) = &launch.cwd {
             facts.push(fact(words!(language, "Folder", "文件夹"), inert(cwd), Tone::Plain));
@@ -162,9 +186,15 @@ pub fn launch_sheet(id: String, server_name: &str, launch: &LaunchView, differen
     if let Some(url) = &launch.url {
         facts.push(fact(words!(language, "Address", "地址"), inert(url), Tone::Plain));
     }
-    let named = |variables: &[Variable]| variables.iter().map(|one| format!("{} = {}", inert(&one.name), inert(&one.value))).collect::<Vec<_>>();
+    let named = |variables: &[Variable]| {
+        variables.iter().map(|one| format!("{} = {}", inert(&one.name), inert(&one.value))).collect::<Vec<_>>()
+    };
     if launch.command.is_some() {
-        facts.push(fact(words!(language, "Environment", "环境变量"), or_none(named(&launch.env), language), Tone::Plain));
+        facts.push(fact(
+            words!(language, "Environment", "环境变量"),
+            or_none(named(&launch.env), language),
+            Tone::Plain,
+        ));
     }
     if !launch.headers.is_empty() {
         facts.push(fact(words!(language, "Headers", "请求头"), named(&launch.headers).join("\n"), Tone::Plain));
@@ -191,18 +221,54 @@ pub fn launch_sheet(id: String, server_name: &str, launch: &LaunchView, differen
         .map(|text| section(words!(language, "What changed since you confirmed it", "自您确认后的变化"), block(text)))
         .into_iter()
         .collect();
-    confirmation(id, words!(language, "Confirm a server", "确认服务器"), heading, facts, sections, words!(language, "Confirm", "确认"), language)
+    confirmation(
+        id,
+        words!(language, "Confirm a server", "确认服务器"),
+        heading,
+        facts,
+        sections,
+        words!(language, "Confirm", "确认"),
+        language,
+    )
 }
 
 /// The sheet that confirms anything else that widens: a mode, a classification, an undone revoke.
-pub fn widen_sheet(id: String, heading: String, facts: Vec<(String, String)>, section_text: Option<(String, String)>, language: Language) -> Sheet {
+pub fn widen_sheet(
+    id: String,
+    heading: String,
+    facts: Vec<(String, String)>,
+    section_text: Option<(String, String)>,
+    language: Language,
+) -> Sheet {
     let facts = facts.into_iter().map(|(label, text)| fact(label, text, Tone::Plain)).collect();
     let sections = section_text.map(|(label, text)| section(label, block(&text))).into_iter().collect();
-    confirmation(id, words!(language, "Allow more", "放宽权限"), heading, facts, sections, words!(language, "Confirm", "确认"), language)
+    confirmation(
+        id,
+        words!(language, "Allow more", "放宽权限"),
+        heading,
+        facts,
+        sections,
+        words!(language, "Confirm", "确认"),
+        language,
+    )
 }
 
-fn confirmation(id: String, title: String, heading: String, facts: Vec<Fact>, sections: Vec<Section>, yes: String, language: Language) -> Sheet {
-    let choice = |kind, label: String, explanation: String| Choice { kind, label, explanation, second_question: None, typed: None };
+fn confirmation(
+    id: String,
+    title: String,
+    heading: String,
+    facts: Vec<Fact>,
+    sections: Vec<Section>,
+    yes: String,
+    language: Language,
+) -> Sheet {
+    let choice = |kind, label: String, explanation: String| Choice {
+        kind,
+        label,
+        explanation,
+        second_question: None,
+        typed: None,
+    };
     Sheet {
         id,
         parent: None,
@@ -212,7 +278,11 @@ fn confirmation(id: String, title: String, heading: String, facts: Vec<Fact>, se
         arguments: Vec::new(),
         sections,
         choices: vec![
-            choice(ChoiceKind::Deny, words!(language, "Cancel", "取消"), words!(language, "Nothing changes.", "一切不变。")),
+            choice(
+                ChoiceKind::Deny,
+                words!(language, "Cancel", "取消"),
+                words!(language, "Nothing changes.", "一切不变。"),
+            ),
             choice(ChoiceKind::Confirm, yes, words!(language, "Exactly what is shown here.", "仅限这里显示的内容。")),
         ],
         time_to_answer: TIME_TO_ANSWER,
@@ -256,25 +326,34 @@ fn heading(asked: &Asked<'_>, who: &str, server: &str, language: Language) -> (S
     match asked.operation {
         Operation::CallTool { tool, .. } => {
             let tool = name(&tool.name);
-            let heading = words!(language, "{who} wants to run {tool} on {server}.", "{who} 想在 {server} 上运行 {tool}。");
+            let heading =
+                words!(language, "{who} wants to run {tool} on {server}.", "{who} 想在 {server} 上运行 {tool}。");
             (tool, heading)
         }
         Operation::ReadResource { uri, listed, .. } | Operation::Subscribe { uri, listed, .. } => {
             let heading = if *listed {
                 words!(language, "{who} wants to read what {server} lists.", "{who} 想读取 {server} 列出的内容。")
             } else {
-                words!(language, "{who} wants to read an address that {server} does not list.", "{who} 想读取 {server} 没有列出的地址。")
+                words!(
+                    language,
+                    "{who} wants to read an address that {server} does not list.",
+                    "{who} 想读取 {server} 没有列出的地址。"
+                )
             };
             (inert(uri), heading)
         }
         Operation::GetPrompt { name: prompt, .. } => {
-            let heading = words!(language, "{who} wants to use the prompts of {server}.", "{who} 想使用 {server} 的提示词。");
+            let heading =
+                words!(language, "{who} wants to use the prompts of {server}.", "{who} 想使用 {server} 的提示词。");
             (name(prompt), heading)
         }
-        Operation::Complete { .. } => {
-            (String::new(), words!(language, "{who} wants suggestions from {server}.", "{who} 想从 {server} 获取建议。"))
+        Operation::Complete { .. } => (
+            String::new(),
+            words!(language, "{who} wants suggestions from {server}.", "{who} 想从 {server} 获取建议。"),
+        ),
+        Operation::Connect { .. } => {
+            (String::new(), words!(language, "{who} wants to start {server}.", "{who} 想启动 {server}。"))
         }
-        Operation::Connect { .. } => (String::new(), words!(language, "{who} wants to start {server}.", "{who} 想启动 {server}。")),
     }
 }
 
@@ -283,25 +362,37 @@ fn ability(hints: Hints, language: Language) -> (String, Tone) {
         (Some(true), destructive) if destructive != Some(true) => {
             words!(language, "only read, says the server", "服务器称其只读")
         }
-        (_, Some(false)) => words!(language, "change things, but not destroy them, says the server", "服务器称其会更改但不会破坏内容"),
+        (_, Some(false)) => {
+            words!(language, "change things, but not destroy them, says the server", "服务器称其会更改但不会破坏内容")
+        }
         _ => words!(language, "change or destroy things", "更改或破坏内容"),
     };
     if hints.open_world != Some(false) {
         text.push_str(&words!(language, "; reach the outside world", "；可访问外部世界"));
     }
-    let tone = if hints.read_only == Some(true) && hints.destructive != Some(true) { Tone::Plain } else { Tone::Caution };
+    let tone =
+        if hints.read_only == Some(true) && hints.destructive != Some(true) { Tone::Plain } else { Tone::Caution };
     (text, tone)
 }
 
 fn why(reason: &Reason, language: Language) -> Fact {
     let (text, tone) = match reason {
-        Reason::NeedsApproval => (words!(language, "no rule of yours allows it yet", "您还没有规则允许它"), Tone::Plain),
-        Reason::Unseen => (words!(language, "you have not approved this tool before", "您以前没有批准过这个工具"), Tone::Caution),
-        Reason::Changed(_) => {
-            (words!(language, "the server changed this tool since you approved it", "自您批准后，服务器更改了这个工具"), Tone::Caution)
+        Reason::NeedsApproval => {
+            (words!(language, "no rule of yours allows it yet", "您还没有规则允许它"), Tone::Plain)
         }
-        Reason::AskRule(id) => (words!(language, "your rule `{id}` says to ask", "您的规则 `{id}` 要求询问"), Tone::Plain),
-        Reason::Costly => (words!(language, "you marked this tool as costly", "您将这个工具标记为高成本"), Tone::Caution),
+        Reason::Unseen => {
+            (words!(language, "you have not approved this tool before", "您以前没有批准过这个工具"), Tone::Caution)
+        }
+        Reason::Changed(_) => (
+            words!(language, "the server changed this tool since you approved it", "自您批准后，服务器更改了这个工具"),
+            Tone::Caution,
+        ),
+        Reason::AskRule(id) => {
+            (words!(language, "your rule `{id}` says to ask", "您的规则 `{id}` 要求询问"), Tone::Plain)
+        }
+        Reason::Costly => {
+            (words!(language, "you marked this tool as costly", "您将这个工具标记为高成本"), Tone::Caution)
+        }
         Reason::TouchesHost => (
             words!(
                 language,
@@ -324,7 +415,9 @@ fn choices(asked: &Asked<'_>, target: &str, server: &str, destructive: bool, lan
     };
     let what = match asked.operation.kind() {
         OperationKind::Call => words!(language, "{target} on {server}", "{server} 的 {target}"),
-        OperationKind::Prompt | OperationKind::Complete => words!(language, "the prompts of {server}", "{server} 的提示词"),
+        OperationKind::Prompt | OperationKind::Complete => {
+            words!(language, "the prompts of {server}", "{server} 的提示词")
+        }
         _ => words!(language, "what {server} lists", "{server} 列出的内容"),
     };
     // On a terminal a yes to what is not only reading is typed, so that a held key cannot give it.
@@ -347,7 +440,11 @@ fn choices(asked: &Asked<'_>, target: &str, server: &str, destructive: bool, lan
     let offers = &asked.offers;
     let mut choices = vec![
         choice(ChoiceKind::Deny, words!(language, "Deny", "拒绝"), words!(language, "Not this time.", "这次不允许。")),
-        choice(ChoiceKind::AllowOnce, words!(language, "Allow once", "允许一次"), words!(language, "Only this request.", "仅限这一次请求。")),
+        choice(
+            ChoiceKind::AllowOnce,
+            words!(language, "Allow once", "允许一次"),
+            words!(language, "Only this request.", "仅限这一次请求。"),
+        ),
     ];
     if offers.session {
         choices.push(choice(
@@ -360,7 +457,11 @@ fn choices(asked: &Asked<'_>, target: &str, server: &str, destructive: bool, lan
         choices.push(choice(
             ChoiceKind::AlwaysExact,
             words!(language, "Always allow exactly this", "始终允许完全相同的请求"),
-            words!(language, "{what} with exactly these arguments, for {for_whom}.", "{what}，仅限完全相同的参数，对{for_whom}有效。"),
+            words!(
+                language,
+                "{what} with exactly these arguments, for {for_whom}.",
+                "{what}，仅限完全相同的参数，对{for_whom}有效。"
+            ),
         ));
     }
     if let Some(conditions) = &offers.conditions {
@@ -368,7 +469,11 @@ fn choices(asked: &Asked<'_>, target: &str, server: &str, destructive: bool, lan
         choices.push(choice(
             ChoiceKind::AlwaysConditions,
             words!(language, "Always allow under conditions", "有条件地始终允许"),
-            words!(language, "{what}, for {for_whom}, only if: {conditions}.", "{what}，对{for_whom}有效，条件：{conditions}。"),
+            words!(
+                language,
+                "{what}, for {for_whom}, only if: {conditions}.",
+                "{what}，对{for_whom}有效，条件：{conditions}。"
+            ),
         ));
     }
     if offers.tool {
@@ -381,13 +486,21 @@ fn choices(asked: &Asked<'_>, target: &str, server: &str, destructive: bool, lan
     choices.push(choice(
         ChoiceKind::Never,
         words!(language, "Never allow", "永不允许"),
-        words!(language, "{what}, for {for_whom}, until you revoke it in the settings.", "{what}，对{for_whom}，直到您在设置中撤销。"),
+        words!(
+            language,
+            "{what}, for {for_whom}, until you revoke it in the settings.",
+            "{what}，对{for_whom}，直到您在设置中撤销。"
+        ),
     ));
     if asked.caller.kind() == CallerKind::Page {
         choices.push(choice(
             ChoiceKind::DenyPages,
             words!(language, "Deny everything from the page for 10 minutes", "10 分钟内拒绝页面的一切请求"),
-            words!(language, "No script of the page can ask you anything until then.", "在此期间页面脚本无法向您请求任何事。"),
+            words!(
+                language,
+                "No script of the page can ask you anything until then.",
+                "在此期间页面脚本无法向您请求任何事。"
+            ),
         ));
     }
     choices

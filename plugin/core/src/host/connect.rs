@@ -31,6 +31,8 @@ pub(super) enum Want {
     Connect(CallerKind),
     /// A request of this kind of caller that needs the connection. For a page only a crashed one is restarted.
     Use(CallerKind),
+    /// A list. For a page and the settings window nothing is started.
+    List(CallerKind),
 }
 
 impl Inner {
@@ -62,7 +64,9 @@ impl Inner {
             return Ok(());
         }
         match want {
-            Want::Connect(CallerKind::Cli | CallerKind::Settings) | Want::Use(CallerKind::Cli) => {
+            Want::Connect(CallerKind::Cli | CallerKind::Settings) 
+            | Want::Use(CallerKind::Cli)
+            | Want::List(CallerKind::Cli) => {
                 state.back_off = Default::default();
                 Ok(())
             }
@@ -91,7 +95,11 @@ impl Inner {
                 refuse_failed(server, &state)?;
                 pause(server, &state, now)
             }
-            Want::Use(_) => match (&state.phase, &state.last_error) {
+            Want::List(CallerKind::Agent | CallerKind::Serve) => {
+                refuse_failed(server, &state)?;
+                pause(server, &state, now)
+            }
+            Want::Use(_) | Want::List(_) => match (&state.phase, &state.last_error) {
                 (Phase::Failed, Some(error)) => Err(error.clone()),
                 _ => Err(Error::NotConnected { server: server.id.clone() }),
             },

@@ -22,6 +22,7 @@ const REFRESH_PAUSE: Duration = Duration::from_millis(500);
 
 /// How one kind of list is fetched and kept. The four kinds differ in nothing else.
 trait Kind: Sized + Clone + PartialEq + Send + Sync + 'static {
+    const KIND: ListKind;
     fn list(server: &Server) -> &List<Self>;
     fn is_declared(session: &Session) -> bool;
     fn fetch(session: &Session) -> impl Future<Output = Result<Listed<Self>>> + Send;
@@ -32,6 +33,7 @@ trait Kind: Sized + Clone + PartialEq + Send + Sync + 'static {
 }
 
 impl Kind for ToolDefinition {
+    const KIND: ListKind = ListKind::Tools;
     fn list(server: &Server) -> &List<Self> {
         &server.tools
     }
@@ -47,6 +49,7 @@ impl Kind for ToolDefinition {
 }
 
 impl Kind for ResourceSummary {
+    const KIND: ListKind = ListKind::Resources;
     fn list(server: &Server) -> &List<Self> {
         &server.resources
     }
@@ -59,6 +62,7 @@ impl Kind for ResourceSummary {
 }
 
 impl Kind for ResourceTemplateSummary {
+    const KIND: ListKind = ListKind::Resources;
     fn list(server: &Server) -> &List<Self> {
         &server.templates
     }
@@ -71,6 +75,7 @@ impl Kind for ResourceTemplateSummary {
 }
 
 impl Kind for PromptSummary {
+    const KIND: ListKind = ListKind::Prompts;
     fn list(server: &Server) -> &List<Self> {
         &server.prompts
     }
@@ -144,18 +149,11 @@ impl Inner {
     }
 
     fn list_changed<T: Kind>(self: &Arc<Self>, server: &Arc<Server>, known_before: bool) {
-        let kind = if std::ptr::eq(std::ptr::from_ref(T::list(server)).cast::<()>(), std::ptr::from_ref(&server.tools).cast::<()>()) {
-            ListKind::Tools
-        } else if std::ptr::eq(std::ptr::from_ref(T::list(server)).cast::<()>(), std::ptr::from_ref(&server.prompts).cast::<()>()) {
-            ListKind::Prompts
-        } else {
-            ListKind::Resources
-        };
-        if kind == ListKind::Tools {
+        if T::KIND == ListKind::Tools {
             self.tools_listed(server);
         }
         if known_before {
-            self.emit(HostEvent::ListChanged(server.id.clone(), kind));
+            self.emit(HostEvent::ListChanged(server.id.clone(), T::KIND));
         }
     }
 
@@ -167,33 +165,42 @@ impl Inner {
     /// Fetches a list anew in the background: one running and one waiting at most, half a second apart.
     pub(super) fn refresh(self: &Arc<Self>, server: &Arc<Server>, session: &Arc<Session>, kind: ListKind) {
         let (inner, server, session) = (self.clone(), server.clone(), session.clone());
-        let Some(turn) = server.refreshing(kind) else { return };
+        if !server.state().refreshes.begin(kind) {
+            return;
+        }
         tokio::spawn(async move {
-            let wait = turn.wait(inner.clock.monotonic(), REFRESH_PAUSE);
-            if !wait.is_zero() {
-                inner.clock.sleep(wait).await;
-            }
-            // From here on another "changed" means another fetch.
-            turn.begin(inner.clock.monotonic());
-            let outcome = match kind {
-                ListKind::Tools => inner.current::<ToolDefinition>(&server, &session).await.map(drop),
-                ListKind::Prompts => inner.current::<PromptSummary>(&server, &session).await.map(drop),
-                // Nobody may ever want them: only what was listed before is listed again.
-                ListKind::Resources => {
-                    let mut outcome = Ok(());
-                    if server.resources.last().is_some() {
-                        outcome = inner.current::<ResourceSummary>(&server, &session).await.map(drop);
-                    }
-                    if outcome.is_ok() && server.templates.last().is_some() {
-                        outcome = inner.current::<ResourceTemplateSummary>(&server, &session).await.map(drop);
-                    }
-                    outcome
+            loop {
+                let rest = server.state().refreshes.rest(kind, inner.clock.monotonic(), REFRESH_PAUSE);
+                inner.clock.sleep(rest).await;
+                // From here on another "changed" means another fetch.
+                server.state().refreshes.fetching(kind, inner.clock.monotonic());
+                server.outdate(kind);
+                if let Err(error) = inner.fetch(&server, &session, kind).await {
+                    tracing::debug!(server = %server.id, %error, "a list could not be refreshed");
                 }
-            };
-            if let Err(error) = outcome {
-                tracing::debug!(server = %server.id, %error, "a list could not be refreshed");
+                if !session.is_open() || !server.state().refreshes.again(kind) {
+                    server.state().refreshes.end(kind);
+                    return;
+                }
             }
         });
+    }
+
+    async fn fetch(self: &Arc<Self>, server: &Arc<Server>, session: &Arc<Session>, kind: ListKind) -> Result<()> {
+        match kind {
+            ListKind::Tools => self.current::<ToolDefinition>(server, session).await.map(drop),
+            ListKind::Prompts => self.current::<PromptSummary>(server, session).await.map(drop),
+            // Nobody may ever want them: only what was listed before is listed again.
+            ListKind::Resources => {
+                if server.resources.last().is_some() {
+                    self.current::<ResourceSummary>(server, session).await?;
+                }
+                if server.templates.last().is_some() {
+                    self.current::<ResourceTemplateSummary>(server, session).await?;
+                }
+                Ok(())
+            }
+        }
     }
 
     /// Compares a new list of tools with what is pinned, and writes down what is new, changed and gone.

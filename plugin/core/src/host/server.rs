@@ -71,6 +71,8 @@ pub(super) struct State {
     pub(super) logs: std::collections::VecDeque<(Timestamp, LogLine)>,
     /// Calls at the same time; `None` = unlimited.
     pub(super) slots: Option<Arc<Semaphore>>,
+    /// Which lists are being fetched anew.
+    pub(super) refreshes: Refreshes,
     /// Resource subscriptions: URI → who.
     pub(super) subscriptions: std::collections::BTreeMap<String, HashSet<Caller>>,
 }
@@ -112,6 +114,56 @@ impl BackOff {
     /// How long to wait still.
     pub(super) fn wait(self, now: Duration) -> Option<Duration> {
         self.not_before.and_then(|at| at.checked_sub(now)).filter(|rest| !rest.is_zero())
+    }
+}
+
+/// Refreshes of the three kinds of list: at most one runs and one waits.
+#[derive(Debug, Default)]
+pub(super) struct Refreshes([Refresh; 3]);
+
+#[derive(Debug, Default)]
+struct Refresh {
+    running: bool,
+    again: bool,
+    /// When the last one began, on the monotonic clock.
+    last: Option<Duration>,
+}
+
+impl Refreshes {
+    fn of(&mut self, kind: ListKind) -> &mut Refresh {
+        let [tools, resources, prompts] = &mut self.0;
+        match kind {
+            ListKind::Tools => tools,
+            ListKind::Resources => resources,
+            ListKind::Prompts => prompts,
+        }
+    }
+
+    /// Whether the caller is to run it; else the one that runs will do it again.
+    pub(super) fn begin(&mut self, kind: ListKind) -> bool {
+        let refresh = self.of(kind);
+        refresh.again = true;
+        !std::mem::replace(&mut refresh.running, true)
+    }
+
+    /// How long to wait before the next fetch.
+    pub(super) fn rest(&mut self, kind: ListKind, now: Duration, pause: Duration) -> Duration {
+        self.of(kind).last.and_then(|last| (last + pause).checked_sub(now)).unwrap_or_default()
+    }
+
+    pub(super) fn fetching(&mut self, kind: ListKind, now: Duration) {
+        let refresh = self.of(kind);
+        refresh.again = false;
+        refresh.last = Some(now);
+    }
+
+    /// Whether it changed again meanwhile.
+    pub(super) fn again(&mut self, kind: ListKind) -> bool {
+        self.of(kind).again
+    }
+
+    pub(super) fn end(&mut self, kind: ListKind) {
+        self.of(kind).running = false;
     }
 }
 
@@ -188,6 +240,7 @@ impl Server {
                 asked_at: None,
                 logs: std::collections::VecDeque::new(),
                 slots,
+                refreshes: Refreshes::default(),
                 subscriptions: std::collections::BTreeMap::new(),
             }),
         }
