@@ -1,1 +1,27 @@
-//! x
+//! What the tests stand on: real processes, a desktop that nobody sees, a person's hands and eyes.
+//!
+//! - [`place`] where our programs and the real servers are
+//! - [`wait`] conditions with a deadline
+//! - [`process`] children that end with the test, and who is left
+//! - [`desktop`] a display, a session bus, an accessibility bus, a window manager, a home folder
+//! - [`hand`] real key and mouse events, and screenshots
+//! - [`eye`] what a screen reader would read
+//! - [`page`] the main window's page, through WebDriver
+//! - [`app`] the reference app with a profile of its own
+//!
+//! Nothing here decides whether something is right: that is said in the tests.
+
+#[cfg(target_os = "linux")]
+pub mod app;
+#[cfg(target_os = "linux")]
+pub mod desktop;
+#[cfg(target_os = "linux")]
+pub mod eye;
+#[cfg(target_os = "linux")]
+pub mod hand;
+#[cfg(target_os = "linux")]
+pub mod page;
+pub mod place;
+#[cfg(target_os = "linux")]
+pub mod process;
+pub mod wait;

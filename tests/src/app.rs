@@ -1,0 +1,1 @@
+//! The reference app with a profile of its own.
