@@ -113,7 +113,7 @@ impl Desktop {
     ///
     /// # Errors
     /// It could not be started.
-    pub fn start_guarded(&self, command: Command, log: &str) -> Result<Guarded> {
+    pub fn start_guarded(&self, command: &Command, log: &str) -> Result<Guarded> {
         Guarded::start(command, &self.artefacts.join(format!("{log}.log")), false)
     }
 
@@ -173,7 +173,7 @@ impl Desktop {
         let mut command = self.command("Xvfb");
         // It picks a free number itself and says which.
         command.args(["-displayfd", "1", "-screen", "0", SCREEN, "-nolisten", "tcp", "-noreset"]);
-        let mut display = self.piped(command, "xvfb")?;
+        let mut display = self.piped(&command, "xvfb")?;
         let number = first_line(&mut display).context("Xvfb did not start; see xvfb.log")?;
         self.environment.push(("DISPLAY".into(), format!(":{number}")));
         self.display = Some(display);
@@ -183,7 +183,7 @@ impl Desktop {
     fn start_bus(&mut self) -> Result<()> {
         let mut command = self.command("dbus-daemon");
         command.args(["--session", "--nofork", "--nopidfile", "--print-address=1"]);
-        let mut bus = self.piped(command, "dbus")?;
+        let mut bus = self.piped(&command, "dbus")?;
         let address = first_line(&mut bus).context("dbus-daemon did not start; see dbus.log")?;
         self.environment.push(("DBUS_SESSION_BUS_ADDRESS".into(), address));
         self.bus = Some(bus);
@@ -194,7 +194,7 @@ impl Desktop {
         // `--unlock` reads a password from standard input: empty here.
         let mut command = self.command("sh");
         command.args(["-c", "printf '\\n' | exec gnome-keyring-daemon --unlock --foreground --components=secrets"]);
-        self.keychain = Some(self.start_guarded(command, "keychain")?);
+        self.keychain = Some(self.start_guarded(&command, "keychain")?);
         wait::until("a Secret Service on the session bus", wait::LONG, || {
             let mut question = self.command("dbus-send");
             question.args([
@@ -215,7 +215,7 @@ impl Desktop {
         }
         let mut command = self.command("openbox");
         command.args(["--sm-disable"]);
-        self.manager = Some(self.start_guarded(command, "openbox")?);
+        self.manager = Some(self.start_guarded(&command, "openbox")?);
         wait::until("a window manager", wait::LONG, || {
             let mut question = self.command("xprop");
             question.args(["-root", "_NET_SUPPORTING_WM_CHECK"]);
@@ -223,7 +223,7 @@ impl Desktop {
         })
     }
 
-    fn piped(&self, command: Command, log: &str) -> Result<Guarded> {
+    fn piped(&self, command: &Command, log: &str) -> Result<Guarded> {
         Guarded::start(command, &self.artefacts.join(format!("{log}.log")), true)
     }
 }

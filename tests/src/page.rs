@@ -35,7 +35,7 @@ impl Page {
         let (port, native) = (free_port()?, free_port()?);
         let mut command = desktop.command(driver);
         command.args(["--port", &port.to_string(), "--native-port", &native.to_string()]);
-        let mut driver = desktop.start_guarded(command, "driver")?;
+        let mut driver = desktop.start_guarded(&command, "driver")?;
         // It listens before the driver behind it does.
         wait::until("tauri-driver and WebKitWebDriver to listen", wait::LONG, || {
             if let Some(status) = driver.ended()? {

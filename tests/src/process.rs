@@ -30,7 +30,7 @@ impl Guarded {
     ///
     /// # Errors
     /// It could not be started.
-    pub fn start(command: Command, log: &Path, piped: bool) -> Result<Self> {
+    pub fn start(command: &Command, log: &Path, piped: bool) -> Result<Self> {
         let program = command.get_program().to_owned();
         let name = Path::new(&program).file_name().unwrap_or(&program).to_string_lossy().into_owned();
         let file = File::options().create(true).append(true).open(log)?;
