@@ -210,15 +210,15 @@ async function cancellable(invoke, command, args, options) {
 }
 function checked(options) {
 	if (options === void 0 || options === null) return {};
-	if (typeof options !== "object") throw invalidInput("/options", "the options must be an object");
+	if (typeof options !== "object") throw invalidInput("", "the options must be an object");
 	const { signal, timeoutMs } = options;
 	const result = {};
 	if (timeoutMs !== void 0 && timeoutMs !== null) {
-		if (typeof timeoutMs !== "number" || !Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_TIMEOUT_MS) throw invalidInput("/options/timeoutMs", `\`timeoutMs\` must be a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}`);
+		if (typeof timeoutMs !== "number" || !Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_TIMEOUT_MS) throw invalidInput("/timeoutMs", `\`timeoutMs\` must be a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}`);
 		result.timeoutMs = timeoutMs;
 	}
 	if (signal !== void 0 && signal !== null) {
-		if (typeof signal.addEventListener !== "function" || typeof signal.aborted !== "boolean") throw invalidInput("/options/signal", "`signal` must be an AbortSignal");
+		if (typeof signal.addEventListener !== "function" || typeof signal.aborted !== "boolean") throw invalidInput("/signal", "`signal` must be an AbortSignal");
 		result.signal = signal;
 	}
 	return result;
@@ -261,24 +261,26 @@ function createMcpApi(invoke) {
 		},
 		listTools: (serverId) => ofServer("list_tools", serverId),
 		callTool: async (input, options) => {
-			const progress = progressChannel(options);
 			const args = { input: object(input) };
-			if (progress) args.onProgress = progress.channel;
+			const progress = progressStream(options);
 			try {
-				return await cancellable(invoke, "call_tool", args, options);
+				return await cancellable(invoke, "call_tool", {
+					...args,
+					onProgress: progress.channel
+				}, options);
 			} finally {
-				await progress?.drained();
+				await progress.drained();
 			}
 		},
 		requestApproval: async (input) => send("request_approval", object(input)),
 		listResources: (serverId) => ofServer("list_resources", serverId),
 		listResourceTemplates: (serverId) => ofServer("list_resource_templates", serverId),
 		readResource: async (input, options) => cancellable(invoke, "read_resource", { input: object(input) }, options),
-		subscribeResource: async (input, handler) => subscription(invoke, "subscribe_resource", "unsubscribe_resource", object(input), handler),
+		subscribeResource: async (input, handler) => subscription(invoke, RESOURCE_STREAM, { input: object(input) }, handler),
 		listPrompts: (serverId) => ofServer("list_prompts", serverId),
 		getPrompt: async (input, options) => cancellable(invoke, "get_prompt", { input: object(input) }, options),
 		complete: async (input) => send("complete", object(input)),
-		subscribe: async (handler, options) => subscription(invoke, "subscribe_events", "unsubscribe_events", void 0, handler, options?.onError),
+		subscribe: async (handler, options) => subscription(invoke, EVENT_STREAM, {}, handler, options?.onError),
 		openSettings: async () => {
 			await send("open_settings");
 		}
@@ -291,43 +293,69 @@ function object(input) {
 	if (typeof input !== "object" || input === null || Array.isArray(input)) throw invalidInput("", "the input must be an object");
 	return plainJson(input, "");
 }
-function progressChannel(options) {
+/** The host sends progress whether or not somebody listens. */
+function progressStream(options) {
 	const onProgress = options?.onProgress;
-	if (onProgress === void 0 || onProgress === null) return void 0;
-	if (typeof onProgress !== "function") throw invalidInput("/options/onProgress", "`onProgress` must be a function");
-	const stream = openStream((progress) => isolated(() => onProgress(progress)));
+	if (onProgress !== void 0 && onProgress !== null && typeof onProgress !== "function") throw invalidInput("/onProgress", "`onProgress` must be a function");
+	const stream = openStream((progress) => {
+		if (onProgress) isolated(() => onProgress(progress));
+	});
 	return {
 		channel: stream.channel,
 		drained: async () => {
-			let timer;
-			await Promise.race([stream.ended, new Promise((resolve) => {
-				timer = setTimeout(resolve, LATE_PROGRESS_MS);
-			})]);
-			clearTimeout(timer);
+			if (onProgress) {
+				let timer;
+				const late = new Promise((resolve) => {
+					timer = setTimeout(resolve, LATE_PROGRESS_MS);
+				});
+				await Promise.race([stream.ended, late]);
+				clearTimeout(timer);
+			}
 			stream.close();
 		}
 	};
 }
-async function subscription(invoke, subscribe, unsubscribe, input, handler, onError) {
+const EVENT_STREAM = {
+	begin: "subscribe_events",
+	channel: "onEvent",
+	end: "unsubscribe_events"
+};
+const RESOURCE_STREAM = {
+	begin: "subscribe_resource",
+	channel: "onChange",
+	end: "unsubscribe_resource"
+};
+async function subscription(invoke, kind, args, handler, onError) {
 	if (typeof handler !== "function") throw invalidInput("/handler", "the handler must be a function");
 	const stream = openStream((message) => isolated(() => handler(message), onError));
-	const args = { channel: stream.channel };
-	if (input !== void 0) args.input = input;
-	const subscriptionId = await request(invoke, subscribe, args);
+	const subscription = await request(invoke, kind.begin, {
+		...args,
+		[kind.channel]: stream.channel
+	});
 	let open = true;
 	return () => {
 		if (!open) return;
 		open = false;
 		stream.close();
-		request(invoke, unsubscribe, { input: { subscriptionId } }).catch(() => {});
+		request(invoke, kind.end, { input: { subscription } }).catch(() => {});
 	};
 }
 /** A channel from the host that says when the host has let go of it, and that falls silent when closed. */
 function openStream(receive) {
 	let open = true;
-	const channel = new Channel((message) => {
+	const onmessage = (message) => {
 		if (open) receive(message);
-	});
+	};
+	const close = () => {
+		open = false;
+	};
+	const { window } = globalThis;
+	if (!window?.__TAURI_INTERNALS__) return {
+		channel: { onmessage },
+		ended: Promise.resolve(),
+		close
+	};
+	const channel = new Channel(onmessage);
 	return {
 		channel,
 		ended: new Promise((resolve) => {
@@ -339,9 +367,7 @@ function openStream(receive) {
 				resolve();
 			};
 		}),
-		close: () => {
-			open = false;
-		}
+		close
 	};
 }
 /** A consumer's callback: what it throws, now or later, must not stop the stream. */

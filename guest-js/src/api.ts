@@ -39,13 +39,12 @@ export function createMcpApi(invoke: InvokeLike): TauriTavernMcpApi {
 
     listTools: (serverId) => ofServer('list_tools', serverId),
     callTool: async (input, options) => {
-      const progress = progressChannel(options);
-      const args: Record<string, unknown> = { input: object(input) };
-      if (progress) args.onProgress = progress.channel;
+      const args = { input: object(input) };
+      const progress = progressStream(options);
       try {
-        return await cancellable(invoke, 'call_tool', args, options);
+        return await cancellable(invoke, 'call_tool', { ...args, onProgress: progress.channel }, options);
       } finally {
-        await progress?.drained();
+        await progress.drained();
       }
     },
     requestApproval: async (input) => send('request_approval', object(input)),
@@ -54,14 +53,13 @@ export function createMcpApi(invoke: InvokeLike): TauriTavernMcpApi {
     listResourceTemplates: (serverId) => ofServer('list_resource_templates', serverId),
     readResource: async (input, options) => cancellable(invoke, 'read_resource', { input: object(input) }, options),
     subscribeResource: async (input, handler) =>
-      subscription<McpResourceChange>(invoke, 'subscribe_resource', 'unsubscribe_resource', object(input), handler),
+      subscription<McpResourceChange>(invoke, RESOURCE_STREAM, { input: object(input) }, handler),
 
     listPrompts: (serverId) => ofServer('list_prompts', serverId),
     getPrompt: async (input, options) => cancellable(invoke, 'get_prompt', { input: object(input) }, options),
     complete: async (input) => send('complete', object(input)),
 
-    subscribe: async (handler, options) =>
-      subscription<McpEvent>(invoke, 'subscribe_events', 'unsubscribe_events', undefined, handler, options?.onError),
+    subscribe: async (handler, options) => subscription<McpEvent>(invoke, EVENT_STREAM, {}, handler, options?.onError),
     openSettings: async () => {
       await send('open_settings');
     },
@@ -78,57 +76,72 @@ function object(input: unknown): unknown {
   return plainJson(input, '');
 }
 
-function progressChannel(options: McpCallOptions | undefined) {
+/** The host sends progress whether or not somebody listens. */
+function progressStream(options: McpCallOptions | undefined) {
   const onProgress = options?.onProgress;
-  if (onProgress === undefined || onProgress === null) return undefined;
-  if (typeof onProgress !== 'function') throw invalidInput('/options/onProgress', '`onProgress` must be a function');
-  const stream = openStream<McpProgress>((progress) => isolated(() => onProgress(progress)));
+  if (onProgress !== undefined && onProgress !== null && typeof onProgress !== 'function') {
+    throw invalidInput('/onProgress', '`onProgress` must be a function');
+  }
+  const stream = openStream<McpProgress>((progress) => {
+    if (onProgress) isolated(() => onProgress(progress));
+  });
   return {
     channel: stream.channel,
     // Progress and result travel on two roads; the last progress may be the later one.
     drained: async () => {
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      await Promise.race([
-        stream.ended,
-        new Promise<void>((resolve) => {
+      if (onProgress) {
+        let timer: ReturnType<typeof setTimeout> | undefined;
+        const late = new Promise<void>((resolve) => {
           timer = setTimeout(resolve, LATE_PROGRESS_MS);
-        }),
-      ]);
-      clearTimeout(timer);
+        });
+        await Promise.race([stream.ended, late]);
+        clearTimeout(timer);
+      }
       stream.close();
     },
   };
 }
 
+/** A kind of subscription: how it begins, the name of its channel argument, how it ends. */
+type StreamKind = { begin: string; channel: string; end: string };
+const EVENT_STREAM: StreamKind = { begin: 'subscribe_events', channel: 'onEvent', end: 'unsubscribe_events' };
+const RESOURCE_STREAM: StreamKind = { begin: 'subscribe_resource', channel: 'onChange', end: 'unsubscribe_resource' };
+
 async function subscription<T>(
   invoke: InvokeLike,
-  subscribe: string,
-  unsubscribe: string,
-  input: unknown,
+  kind: StreamKind,
+  args: Record<string, unknown>,
   handler: (message: T) => void,
   onError?: (error: unknown) => void,
 ): Promise<McpUnsubscribe> {
   if (typeof handler !== 'function') throw invalidInput('/handler', 'the handler must be a function');
   const stream = openStream<T>((message) => isolated(() => handler(message), onError));
-  const args: Record<string, unknown> = { channel: stream.channel };
-  if (input !== undefined) args.input = input;
-  const subscriptionId = await request<unknown>(invoke, subscribe, args);
+  const subscription = await request<number>(invoke, kind.begin, { ...args, [kind.channel]: stream.channel });
   let open = true;
   return () => {
     if (!open) return;
     open = false;
     stream.close();
     // Late, or of a document that is gone: there is nothing left to end.
-    request(invoke, unsubscribe, { input: { subscriptionId } }).catch(() => {});
+    request(invoke, kind.end, { input: { subscription } }).catch(() => {});
   };
 }
 
 /** A channel from the host that says when the host has let go of it, and that falls silent when closed. */
 function openStream<T>(receive: (message: T) => void) {
   let open = true;
-  const channel = new Channel<T>((message) => {
+  const onmessage = (message: T) => {
     if (open) receive(message);
-  });
+  };
+  const close = () => {
+    open = false;
+  };
+  const { window } = globalThis as { window?: { __TAURI_INTERNALS__?: unknown } };
+  if (!window?.__TAURI_INTERNALS__) {
+    // Not in Tauri: a test's `invoke` can still call `onmessage`.
+    return { channel: { onmessage }, ended: Promise.resolve(), close };
+  }
+  const channel = new Channel<T>(onmessage);
   const ended = new Promise<void>((resolve) => {
     // Tauri calls this after the last message, when the Rust side is dropped.
     const ending = channel as unknown as { cleanupCallback?: () => void };
@@ -139,13 +152,7 @@ function openStream<T>(receive: (message: T) => void) {
       resolve();
     };
   });
-  return {
-    channel,
-    ended,
-    close: () => {
-      open = false;
-    },
-  };
+  return { channel, ended, close };
 }
 
 /** A consumer's callback: what it throws, now or later, must not stop the stream. */

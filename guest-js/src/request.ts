@@ -71,13 +71,13 @@ export async function cancellable<T>(
 
 function checked(options: McpRequestOptions | undefined): McpRequestOptions {
   if (options === undefined || options === null) return {};
-  if (typeof options !== 'object') throw invalidInput('/options', 'the options must be an object');
+  if (typeof options !== 'object') throw invalidInput('', 'the options must be an object');
   const { signal, timeoutMs } = options;
   const result: McpRequestOptions = {};
   if (timeoutMs !== undefined && timeoutMs !== null) {
     if (typeof timeoutMs !== 'number' || !Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_TIMEOUT_MS) {
       throw invalidInput(
-        '/options/timeoutMs',
+        '/timeoutMs',
         `\`timeoutMs\` must be a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}`,
       );
     }
@@ -85,7 +85,7 @@ function checked(options: McpRequestOptions | undefined): McpRequestOptions {
   }
   if (signal !== undefined && signal !== null) {
     if (typeof signal.addEventListener !== 'function' || typeof signal.aborted !== 'boolean') {
-      throw invalidInput('/options/signal', '`signal` must be an AbortSignal');
+      throw invalidInput('/signal', '`signal` must be an AbortSignal');
     }
     result.signal = signal;
   }

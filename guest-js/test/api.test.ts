@@ -13,6 +13,9 @@ async function rejection(promise: Promise<unknown>): Promise<McpError> {
   return outcome.error as McpError;
 }
 
+/** How a channel travels. */
+const CHANNEL = /^__CHANNEL__:\d+$/;
+
 const never = () => new Promise(() => {});
 
 beforeEach(() => vi.useFakeTimers());
@@ -35,7 +38,11 @@ describe('the methods', () => {
       [
         () => api.callTool({ serverId: 'a', name: 't', arguments: { x: 1 } }),
         'call_tool',
-        { input: { serverId: 'a', name: 't', arguments: { x: 1 } }, options: {} },
+        {
+          input: { serverId: 'a', name: 't', arguments: { x: 1 } },
+          options: {},
+          onProgress: expect.stringMatching(CHANNEL),
+        },
       ],
       [
         () => api.requestApproval({ serverId: 'a', name: 't', argumentsJson: '{"x":1.0}' }),
@@ -254,7 +261,7 @@ describe('options', () => {
     async (timeoutMs) => {
       const host = fakeHost({ call_tool: never });
       const error = await rejection(createMcpApi(host.invoke).callTool({ serverId: 'a', name: 't' }, { timeoutMs }));
-      expect([error.code, error.details]).toEqual(['mcp.invalid_input', { path: '/options/timeoutMs' }]);
+      expect([error.code, error.details]).toEqual(['mcp.invalid_input', { path: '/timeoutMs' }]);
       expect(host.calls).toEqual([]);
     },
   );
@@ -263,10 +270,10 @@ describe('options', () => {
     const api = createMcpApi(fakeHost({ call_tool: never }).invoke);
     const input = { serverId: 'a', name: 't' };
     expect((await rejection(api.callTool(input, { signal: {} as never }))).details).toEqual({
-      path: '/options/signal',
+      path: '/signal',
     });
     expect((await rejection(api.callTool(input, { onProgress: 1 as never }))).details).toEqual({
-      path: '/options/onProgress',
+      path: '/onProgress',
     });
   });
 });
@@ -420,6 +427,19 @@ describe('progress', () => {
   });
 });
 
+describe('outside of Tauri', () => {
+  it('a test can hand its own invoke in, and drive the channels', async () => {
+    const seen: unknown[] = [];
+    const api = createMcpApi(async (_, args) => {
+      (args.onProgress as { onmessage(progress: unknown): void }).onmessage({ progress: 1 });
+      return 'done';
+    });
+    const onProgress = (progress: unknown) => void seen.push(progress);
+    expect(await api.callTool({ serverId: 'a', name: 't' }, { onProgress })).toBe('done');
+    expect(seen).toEqual([{ progress: 1 }]);
+  });
+});
+
 describe('a subscription', () => {
   const event = { type: 'serverRemoved', serverId: 'a' };
 
@@ -427,7 +447,7 @@ describe('a subscription', () => {
     const host = fakeHost({ unsubscribe_events: () => null });
     let channel: unknown;
     host.handlers.subscribe_events = (args) => {
-      channel = args.channel;
+      channel = args.onEvent;
       return 7;
     };
     const handler = vi.fn();
@@ -438,7 +458,7 @@ describe('a subscription', () => {
     host.emit(channel, event);
     expect(handler.mock.calls).toEqual([[event]]);
     const ends = host.calls.filter((call) => call.command.endsWith('unsubscribe_events'));
-    expect(ends.map((call) => call.args)).toEqual([{ input: { subscriptionId: 7 } }]);
+    expect(ends.map((call) => call.args)).toEqual([{ input: { subscription: 7 } }]);
   });
 
   it('is ended without a word where the host no longer knows it', async () => {
@@ -452,7 +472,7 @@ describe('a subscription', () => {
     const host = fakeHost();
     let channel: unknown;
     host.handlers.subscribe_events = (args) => {
-      channel = args.channel;
+      channel = args.onEvent;
       return 1;
     };
     const onError = vi.fn(() => {
@@ -478,7 +498,10 @@ describe('a subscription', () => {
     const host = fakeHost({ subscribe_resource: () => 3 });
     const api = createMcpApi(host.invoke);
     await api.subscribeResource({ serverId: 'a', uri: 'demo://x' }, () => {});
-    expect(host.calls[0]?.args).toMatchObject({ input: { serverId: 'a', uri: 'demo://x' } });
+    expect(host.calls[0]?.args).toEqual({
+      input: { serverId: 'a', uri: 'demo://x' },
+      onChange: expect.stringMatching(CHANNEL),
+    });
     host.handlers.subscribe_resource = () => {
       throw { code: 'mcp.capability_missing', message: 'no subscriptions', retryable: false };
     };
