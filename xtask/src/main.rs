@@ -36,7 +36,7 @@ enum Verb {
     Test,
     /// Formatting, clippy, licences and sources, TypeScript, Biome, generated files
     Lint {
-        /// Also the advisories on our dependencies, which need a network
+        /// Also what needs long or a network: cargo-deny's advisories
         #[arg(long)]
         full: bool,
     },
@@ -66,23 +66,23 @@ fn main() -> ExitCode {
 
 fn run(verb: &Verb) -> Result<()> {
     match verb {
-        Verb::Setup => setup::everything(),
+        Verb::Setup => setup::run(setup::Need::Everything),
         Verb::Demo(demo) => demo.run(),
         Verb::Test => test::everything(),
         Verb::Lint { full } => {
-            setup::lint()?;
+            setup::run(setup::Need::Build)?;
             lint::run(*full)
         }
         Verb::E2e { filter, here } => {
-            setup::desktop()?;
+            setup::run(setup::Need::Everything)?;
             test::end_to_end(filter.as_deref(), *here)
         }
         Verb::Bindings => {
-            setup::build()?;
+            setup::run(setup::Need::Build)?;
             generated::write()
         }
         Verb::Ui => {
-            setup::build()?;
+            setup::run(setup::Need::Build)?;
             generated::build_ui()
         }
     }
