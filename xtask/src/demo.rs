@@ -26,7 +26,11 @@ pub(crate) struct Demo {
 impl Demo {
     pub(crate) fn run(&self) -> Result<()> {
         let display = !self.tour && (env::var_os("DISPLAY").is_some() || env::var_os("WAYLAND_DISPLAY").is_some());
-        setup::run(if display { setup::Need::Build } else { setup::Need::Everything })?;
+        if display {
+            setup::build()?;
+        } else {
+            setup::desktop()?;
+        }
         test::binaries()?;
         let mut run = Run::new(tree::binary("demo")).interactive();
         if !display {

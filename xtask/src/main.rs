@@ -36,7 +36,7 @@ enum Verb {
     Test,
     /// Formatting, clippy, licences and sources, TypeScript, Biome, generated files
     Lint {
-        /// Also what needs long or a network: cargo-deny's advisories
+        /// Also the advisories on our dependencies, which need a network
         #[arg(long)]
         full: bool,
     },
@@ -66,23 +66,23 @@ fn main() -> ExitCode {
 
 fn run(verb: &Verb) -> Result<()> {
     match verb {
-        Verb::Setup => setup::run(setup::Need::Everything),
+        Verb::Setup => setup::everything(),
         Verb::Demo(demo) => demo.run(),
         Verb::Test => test::everything(),
         Verb::Lint { full } => {
-            setup::run(setup::Need::Build)?;
+            setup::lint()?;
             lint::run(*full)
         }
         Verb::E2e { filter, here } => {
-            setup::run(setup::Need::Everything)?;
+            setup::desktop()?;
             test::end_to_end(filter.as_deref(), *here)
         }
         Verb::Bindings => {
-            setup::run(setup::Need::Build)?;
+            setup::build()?;
             generated::write()
         }
         Verb::Ui => {
-            setup::run(setup::Need::Build)?;
+            setup::build()?;
             generated::build_ui()
         }
     }

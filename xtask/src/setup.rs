@@ -29,26 +29,21 @@ const TEST_PACKAGES: &[&str] = &[
     "gnome-keyring",     // a Secret Service
     "imagemagick",       // screenshots
     "x11-utils",         // xwininfo, xprop
+    "chromium",          // components of the settings window, without a window
     "fonts-dejavu-core",
     "fonts-noto-cjk", // Chinese
     "python3-venv",   // servers from PyPI
     "util-linux",     // setpriv: children end with the test that started them
 ];
 
-/// tauri-driver is a program of its own, not a library we link.
-const TAURI_DRIVER: &str = "2.1.0";
+/// A program, not a library we link: it stands between a WebDriver client and WebKitWebDriver.
+const TAURI_DRIVER: (&str, &str) = ("tauri-driver", "2.1.0");
+
+/// Licences, sources and bans of everything we link.
+const CARGO_DENY: (&str, &str) = ("cargo-deny", "0.20.2");
 
 /// vite 8 needs it.
 const NODE: (u32, u32) = (20, 19);
-
-/// How much of it a verb needs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// To compile, and to lint.
-    Build,
-    /// To test and to drive the app as well.
-    Everything,
-}
 
 /// A step that only the person at the machine can do; xtask exits 2.
 #[derive(Debug)]
@@ -62,20 +57,33 @@ impl fmt::Display for NeedsPerson {
 
 impl std::error::Error for NeedsPerson {}
 
-pub(crate) fn run(need: Need) -> Result<()> {
+/// All of it.
+pub(crate) fn everything() -> Result<()> {
+    lint()?;
+    desktop()
+}
+
+/// To compile the app and its pages.
+pub(crate) fn build() -> Result<()> {
     node_version()?;
-    let mut packages = BUILD_PACKAGES.to_vec();
-    if need == Need::Everything {
-        packages.extend(TEST_PACKAGES);
-    }
-    system_packages(&packages)?;
+    system_packages(BUILD_PACKAGES)?;
+    npm_workspace()
+}
+
+/// To lint as well.
+pub(crate) fn lint() -> Result<()> {
+    build()?;
+    cargo_program(CARGO_DENY)
+}
+
+/// To test, and to drive the app on a desktop that nobody sees.
+pub(crate) fn desktop() -> Result<()> {
+    node_version()?;
+    system_packages(&[BUILD_PACKAGES, TEST_PACKAGES].concat())?;
     npm_workspace()?;
-    if need == Need::Everything {
-        npm_servers()?;
-        python_servers()?;
-        tauri_driver()?;
-    }
-    Ok(())
+    npm_servers()?;
+    python_servers()?;
+    cargo_program(TAURI_DRIVER)
 }
 
 fn node_version() -> Result<()> {
@@ -156,18 +164,17 @@ fn python_servers() -> Result<()> {
     })
 }
 
-fn tauri_driver() -> Result<()> {
-    let binary = tree::tools().join("bin").join(format!("tauri-driver{}", std::env::consts::EXE_SUFFIX));
-    let found = Run::new(&binary).args(["--help"]).read().is_ok();
-    let stamp = tree::tools().join(format!("tauri-driver-{TAURI_DRIVER}.stamp"));
-    if found && stamp.exists() {
+fn cargo_program((name, version): (&str, &str)) -> Result<()> {
+    let binary = tree::tool(name);
+    let stamp = tree::tools().join(format!("{name}-{version}.stamp"));
+    if stamp.exists() && binary.exists() {
         return Ok(());
     }
-    // Debug: it forwards a few hundred requests, and half of the time to build is saved.
+    // Debug: they run for seconds, and half of the time to build them is saved.
     Run::cargo()
         .args(["install", "--quiet", "--locked", "--debug", "--force", "--root"])
         .args([tree::tools()])
-        .args(["--version", TAURI_DRIVER, "tauri-driver"])
+        .args(["--version", version, name])
         .env("CARGO_TARGET_DIR", tree::target().join("tools-build"))
         .run()?;
     fs::write(stamp, "")?;

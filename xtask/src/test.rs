@@ -7,7 +7,7 @@ use crate::{lint, setup, tree};
 
 /// `.ci/run` is this.
 pub(crate) fn everything() -> Result<()> {
-    setup::run(setup::Need::Everything)?;
+    setup::everything()?;
     lint::run(false)?;
     Run::new("npm").args(["run", "--silent", "test"]).run()?;
     binaries()?;
@@ -35,5 +35,12 @@ fn tested(what: &[&str], how: &[&str]) -> Result<()> {
 }
 
 fn cargo_test(what: &[&str], how: &[&str]) -> Run {
-    Run::cargo().args(["test", "--quiet"]).args(what).args(["--"]).args(how).env("MCP_TEST_TOOLS", tree::tools())
+    Run::cargo()
+        .args(["test", "--quiet"])
+        .args(what)
+        .args(["--"])
+        .args(how)
+        .env("MCP_TEST_TOOLS", tree::tools())
+        // An error from a test says what it waited for; a panic keeps its trace.
+        .env("RUST_LIB_BACKTRACE", "0")
 }

@@ -21,6 +21,11 @@ pub(crate) fn tools() -> PathBuf {
     target().join("tools")
 }
 
+/// A program that `setup` installed there.
+pub(crate) fn tool(name: &str) -> PathBuf {
+    tools().join("bin").join(format!("{name}{}", env::consts::EXE_SUFFIX))
+}
+
 /// A binary of ours, built by the `dev` profile.
 pub(crate) fn binary(name: &str) -> PathBuf {
     target().join("debug").join(format!("{name}{}", env::consts::EXE_SUFFIX))

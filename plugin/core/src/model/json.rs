@@ -149,7 +149,14 @@ impl Value {
     /// Indented by two spaces, in the order of the keys: what a person reads.
     pub fn pretty(&self) -> String {
         let mut text = String::new();
-        write::pretty(self, 0, &mut text);
+        write::pretty(self, false, 0, &mut text);
+        text
+    }
+
+    /// The same with the keys of every object sorted: what is compared line by line.
+    pub fn pretty_sorted(&self) -> String {
+        let mut text = String::new();
+        write::pretty(self, true, 0, &mut text);
         text
     }
 
@@ -274,7 +281,7 @@ impl Object {
     /// See [`Value::pretty`].
     pub fn pretty(&self) -> String {
         let mut text = String::new();
-        write::pretty_object(self, 0, &mut text);
+        write::pretty_object(self, false, 0, &mut text);
         text
     }
 

@@ -42,7 +42,7 @@ impl Number {
     }
 
     /// Keeps the text as it is where it has no canonical form.
-    pub(super) fn lenient(text: &str) -> Self {
+    pub(crate) fn lenient(text: &str) -> Self {
         Self::canonical(text).unwrap_or_else(|_| Self(text.into()))
     }
 

@@ -221,6 +221,8 @@ fn pretty_text_has_one_member_a_line() {
     let value = read(r#"{"a":[1,{"b":[]}],"c":{},"d":"x\ny"}"#).unwrap();
     let expected = "{\n  \"a\": [\n    1,\n    {\n      \"b\": []\n    }\n  ],\n  \"c\": {},\n  \"d\": \"x\\ny\"\n}";
     assert_eq!(value.pretty(), expected);
+    let other_order = read(r#"{"d":"x\ny","a":[1,{"b":[]}],"c":{}}"#).unwrap();
+    assert_eq!(other_order.pretty_sorted(), expected);
 }
 
 #[test]

@@ -30,35 +30,36 @@ pub(super) fn canonical_object(object: &Object, out: &mut String) {
     members(object.sorted().into_iter(), out, ascii_string, canonical);
 }
 
-/// One member or item a line.
-pub(super) fn pretty(value: &Value, level: usize, out: &mut String) {
+/// One member or item a line, members in their order or by their names.
+pub(super) fn pretty(value: &Value, sorted: bool, level: usize, out: &mut String) {
     match value {
         Value::Array(items) if !items.is_empty() => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {
                 new_line(index, level + 1, out);
-                pretty(item, level + 1, out);
+                pretty(item, sorted, level + 1, out);
             }
             new_line(0, level, out);
             out.push(']');
         }
         Value::Array(_) => out.push_str("[]"),
-        Value::Object(object) => pretty_object(object, level, out),
+        Value::Object(object) => pretty_object(object, sorted, level, out),
         scalar => write_scalar(scalar, out, wire_string),
     }
 }
 
-pub(super) fn pretty_object(object: &Object, level: usize, out: &mut String) {
+pub(super) fn pretty_object(object: &Object, sorted: bool, level: usize, out: &mut String) {
     if object.is_empty() {
         out.push_str("{}");
         return;
     }
+    let members = if sorted { object.sorted() } else { object.0.iter().collect() };
     out.push('{');
-    for (index, (key, value)) in object.iter().enumerate() {
+    for (index, (key, value)) in members.into_iter().enumerate() {
         new_line(index, level + 1, out);
         wire_string(key, out);
         out.push_str(": ");
-        pretty(value, level + 1, out);
+        pretty(value, sorted, level + 1, out);
     }
     new_line(0, level, out);
     out.push('}');
