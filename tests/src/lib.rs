@@ -3,6 +3,7 @@
 //! - [`place`] where our programs and the real servers are
 //! - [`wait`] conditions with a deadline
 //! - [`process`] children that end with the test, and who is left
+//! - [`command_line`] the `mcp-host` binary, as a script would run it
 //! - [`desktop`] a display, a session bus, an accessibility bus, a window manager, a home folder
 //! - [`hand`] real key and mouse events, and screenshots
 //! - [`eye`] what a screen reader would read
@@ -13,6 +14,8 @@
 
 #[cfg(target_os = "linux")]
 pub mod app;
+#[cfg(target_os = "linux")]
+pub mod command_line;
 #[cfg(target_os = "linux")]
 pub mod desktop;
 #[cfg(target_os = "linux")]

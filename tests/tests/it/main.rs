@@ -1,3 +1,5 @@
 //! Integration: real child processes, real servers from npm and PyPI, the real `mcp-host` binary.
 
+#[cfg(target_os = "linux")]
+mod cli;
 mod tidy;
