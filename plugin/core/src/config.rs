@@ -2,19 +2,23 @@
 //!
 //! [`file`] reads it and judges every entry by itself, [`edit`] changes it without touching the rest, [`watch`] notices
 //! when another hand does, [`snippet`] and [`import`] understand what people paste and what other programs keep.
-//! [`launch`] is the unexpanded snapshot that a person confirms, [`fingerprint`] the hash it is known by, [`variable`]
-//! what stands in its texts, [`environment`] where commands are looked for.
+//! [`launch`] is the unexpanded snapshot that a person confirms, [`mod@fingerprint`] the hash it is known by, [`caution`]
+//! what deserves a second look, [`variable`] what stands in its texts, [`environment`] where commands are looked for;
+//! [`resolve`] puts it all together.
 //!
 //! Above: `model`, `error`, `clock`, `store`. Nothing here starts a process (but for the one login shell that is asked
 //! for its PATH), opens a connection, or decides whether a server may run. No value of a variable or a secret leaves
 //! this module except in a [`Resolved`](launch::Resolved), and none is ever part of an error or of `Debug`.
 
+pub mod caution;
 mod entry;
 pub mod environment;
 pub mod file;
 pub mod fingerprint;
 mod jsonc;
 pub mod launch;
+mod resolve;
+pub mod runner;
 pub mod secret;
 mod slug;
 pub mod variable;
@@ -26,10 +30,13 @@ use crate::{
     model::{ServerId, TransportKind},
 };
 
-pub use environment::Environment;
+pub use caution::Caution;
+pub use environment::{Environment, SystemEnvironment};
 pub use file::Configuration;
-pub use launch::{Launch, Resolved, ResolvedEndpoint, ResolvedLaunch};
-pub use secret::{NoSecrets, SecretValue, Secrets};
+pub use fingerprint::{Change, Shown, difference, fingerprint};
+pub use launch::{Launch, Resolved, ResolvedEndpoint, ResolvedLaunch, Use};
+pub use resolve::{locate, resolve};
+pub use secret::{NoSecrets, SecretSource, SecretValue};
 
 /// One entry of `servers.json`.
 #[derive(Clone, Debug)]

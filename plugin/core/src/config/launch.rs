@@ -1,7 +1,8 @@
 //! What a person confirms, and what is then launched.
 //!
-//! A [`Launch`] is the unexpanded snapshot: variables and secrets stand in it by name. [`resolve`] makes a
-//! [`ResolvedLaunch`] of it, which the session spawns exactly as it is.
+//! A [`Launch`] is the unexpanded snapshot: variables and secrets stand in it by name. [`resolve`](super::resolve) makes
+//! a [`ResolvedLaunch`] of it, which the session spawns exactly as it is. What a person must know before they say yes is
+//! here too: [`Launch::uses`], and [`Launch::cautions`](super::caution).
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,11 +14,13 @@ use std::{
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::{Environment, SecretValue, Secrets};
-use crate::{
-    error::{Error, Result},
-    model::{ServerId, TransportKind},
+use super::{
+    SecretValue,
+    jsonc::join,
+    runner,
+    variable::{Source, Template},
 };
+use crate::model::TransportKind;
 
 /// What to launch or to reach, unexpanded. The confirmed one is kept and is what runs, whatever the file says later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +63,17 @@ pub struct EndpointLaunch {
     /// Headers that go to this origin only.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
+}
+
+/// Something from outside of the file that goes to the server.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Use {
+    /// Where it goes, as a JSON pointer in the entry.
+    pub field: String,
+    /// What it is.
+    pub source: Source,
+    /// The variable's name, or the id.
+    pub name: String,
 }
 
 /// A launch with everything looked up.
@@ -109,25 +123,68 @@ impl Launch {
 
     /// The program that may have to download before it starts (`npx`, `uvx`, `docker`…), if it is one.
     pub fn downloads_with(&self) -> Option<&'static str> {
-        None
+        match self {
+            Self::Stdio(launch) => runner::runner(&launch.command, &launch.args).map(|runner| runner.name),
+            Self::Http(_) | Self::Sse(_) => None,
+        }
     }
-}
 
-/// Looks everything up: variables, secrets, the program, the folder, the environment of the child.
-///
-/// Blocks on the file system only.
-///
-/// # Errors
-///
-/// [`Error::LaunchFailed`] with reason `unresolved_variable`, `not_found`, `not_executable` or `bad_cwd`.
-pub fn resolve(
-    server: &ServerId,
-    launch: &Launch,
-    environment: &Environment,
-    secrets: &dyn Secrets,
-) -> Result<Resolved> {
-    let _ = (server, launch, environment, secrets);
-    Err(Error::internal("launches are not resolved yet"))
+    /// Everything from outside of the file that will go to this server: the host's variables, secrets and answers that
+    /// its texts name, and what `envPassthrough` hands on. A shared file could otherwise carry off the environment.
+    pub fn uses(&self) -> Vec<Use> {
+        let mut uses = Vec::new();
+        for (field, text) in self.texts() {
+            let Ok(template) = Template::parse(&text) else { continue };
+            for reference in template.references() {
+                let own = match self {
+                    Self::Stdio(launch) => {
+                        !field.starts_with("/env/")
+                            && reference.source == Source::Variable
+                            && launch.env.contains_key(&reference.name)
+                    }
+                    Self::Http(_) | Self::Sse(_) => false,
+                };
+                if !own {
+                    uses.push(Use { field: field.clone(), source: reference.source, name: reference.name.clone() });
+                }
+            }
+        }
+        if let Self::Stdio(launch) = self {
+            uses.extend(launch.env_passthrough.iter().map(|name| Use {
+                field: "/envPassthrough".to_owned(),
+                source: Source::Variable,
+                name: name.clone(),
+            }));
+        }
+        uses
+    }
+
+    /// Its texts, each with its JSON pointer in the entry, in reading order.
+    pub(super) fn texts(&self) -> Vec<(String, String)> {
+        let mut texts = Vec::new();
+        let mut put = |field: String, text: &str| texts.push((field, text.to_owned()));
+        match self {
+            Self::Stdio(launch) => {
+                put("/command".to_owned(), &launch.command);
+                for (index, arg) in launch.args.iter().enumerate() {
+                    put(join("/args", &index.to_string()), arg);
+                }
+                if let Some(cwd) = &launch.cwd {
+                    put("/cwd".to_owned(), cwd);
+                }
+                for (name, value) in &launch.env {
+                    put(join("/env", name), value);
+                }
+            }
+            Self::Http(endpoint) | Self::Sse(endpoint) => {
+                put("/url".to_owned(), &endpoint.url);
+                for (name, value) in &endpoint.headers {
+                    put(join("/headers", name), value);
+                }
+            }
+        }
+        texts
+    }
 }
 
 impl fmt::Debug for StdioLaunch {

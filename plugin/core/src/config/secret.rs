@@ -1,37 +1,13 @@
-//! Values that must not be seen: the type that holds one, the port they come from, and which names promise one.
+//! Values that must not be seen: the port they come from, and which names promise one.
 
-use std::fmt;
+use crate::{error::Result, model::ServerId, store};
 
-use zeroize::Zeroizing;
-
-use crate::{error::Result, model::ServerId};
-
-/// A secret's value. It shows itself to nobody: `Debug` says `[hidden]`, there is no `Display`, memory is wiped on drop.
-#[derive(Clone, PartialEq, Eq)]
-pub struct SecretValue(Zeroizing<String>);
-
-impl SecretValue {
-    /// Takes over a value.
-    pub fn new(value: impl Into<String>) -> Self {
-        Self(Zeroizing::new(value.into()))
-    }
-
-    /// The value, for the one place that needs it: a child's environment, a header, a mask.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for SecretValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[hidden]")
-    }
-}
+pub use crate::store::Secret as SecretValue;
 
 /// Where `${secret:id}` and `${input:id}` come from.
 ///
 /// A secret is usable only by the entry it was created for: an implementation answers `None` for anybody else's.
-pub trait Secrets: Send + Sync {
+pub trait SecretSource: Send + Sync {
     /// The secret `id` of that server; `None` if there is none.
     fn secret(&self, server: &ServerId, id: &str) -> Result<Option<SecretValue>>;
 
@@ -42,11 +18,17 @@ pub trait Secrets: Send + Sync {
     }
 }
 
+impl SecretSource for store::Secrets {
+    fn secret(&self, server: &ServerId, id: &str) -> Result<Option<SecretValue>> {
+        self.get(id, server)
+    }
+}
+
 /// Knows no secret.
 #[derive(Clone, Copy, Debug)]
 pub struct NoSecrets;
 
-impl Secrets for NoSecrets {
+impl SecretSource for NoSecrets {
     fn secret(&self, _: &ServerId, _: &str) -> Result<Option<SecretValue>> {
         Ok(None)
     }
@@ -137,12 +119,5 @@ mod tests {
         {
             assert!(!name_promises_secret(name), "{name}");
         }
-    }
-
-    #[test]
-    fn a_secret_does_not_show_itself() {
-        let secret = SecretValue::new("hunter2");
-        assert_eq!(format!("{secret:?}"), "[hidden]");
-        assert_eq!(format!("{:?}", Some(secret)), "Some([hidden])");
     }
 }

@@ -104,8 +104,8 @@ pub enum LookupError {
 pub struct Expanded {
     /// The text.
     pub text: SecretValue,
-    /// The values that were put in, by where they came from.
-    pub values: Vec<(Source, SecretValue)>,
+    /// The values that were put in, and where.
+    pub values: Vec<(Reference, SecretValue)>,
 }
 
 impl Template {
@@ -177,7 +177,7 @@ impl Template {
                     match (found, &reference.default) {
                         (Some(value), default) if default.is_none() || !value.expose().is_empty() => {
                             text.push_str(value.expose());
-                            values.push((reference.source, value));
+                            values.push((reference.clone(), value));
                         }
                         (_, Some(default)) => text.push_str(default),
                         (_, None) => return Err(Unresolved::Missing(reference.clone())),
@@ -236,8 +236,8 @@ pub fn is_variable_name(name: &str) -> bool {
 
 /// Whether a secret or an input may be called that.
 pub fn is_reference_id(id: &str) -> bool {
-    (1..=128).contains(&id.len())
-        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'/'))
+    (1..=64).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
 }
 
 /// `text` as a template that means exactly itself.
@@ -258,7 +258,11 @@ mod tests {
 
     impl Lookup for Map {
         fn lookup(&self, source: Source, name: &str) -> Result<Option<SecretValue>, LookupError> {
-            Ok(self.0.iter().find(|((s, n), _)| *s == source && *n == name).map(|(_, value)| SecretValue::new(*value)))
+            Ok(self
+                .0
+                .iter()
+                .find(|((s, n), _)| *s == source && *n == name)
+                .map(|(_, value)| SecretValue::new((*value).to_owned())))
         }
     }
 
