@@ -1,0 +1,181 @@
+//! One run: opens the host where a command needs one, tells what went wrong, and ends everything that was started.
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use mcp_host_core::{
+    Error, Host,
+    host::{Admin, Origin, RequestOptions},
+    model::{Caller, ServerStatus},
+};
+use tokio::sync::OnceCell;
+
+use crate::{
+    approval, audit, call,
+    cli::{Cli, Command, Globals},
+    failure::{self, Failure, Result},
+    interrupt::Interrupt,
+    offer,
+    output::Output,
+    servers, shell, terminal, text, trust,
+};
+
+/// After this long a start is no surprise any more, and we say what is waited for.
+const SLOW_START: Duration = Duration::from_secs(2);
+
+/// One run of the command line.
+pub(crate) struct App {
+    globals: Globals,
+    output: Output,
+    interrupt: Interrupt,
+    /// `--approve-scoped`, known before the host is opened.
+    approve_scoped: Vec<String>,
+    host: OnceCell<Host>,
+}
+
+/// Runs the command and returns the exit status.
+pub(crate) async fn run(cli: Cli) -> u8 {
+    let app = App {
+        output: Output::new(cli.globals.json),
+        interrupt: Interrupt::listen(),
+        approve_scoped: cli.command.approve_scoped(),
+        host: OnceCell::new(),
+        globals: cli.globals,
+    };
+    let hurry = app.interrupt.hurry();
+    let status = tokio::select! {
+        result = Box::pin(app.dispatch(cli.command)) => match result {
+            Ok(status) => status,
+            Err(failure) => {
+                let status = failure::report(&failure, app.output.json());
+                app.interrupt.status().unwrap_or(status)
+            }
+        },
+        () = hurry.cancelled() => app.interrupt.status().unwrap_or(failure::FAILED),
+    };
+    if let Some(host) = app.host.get() {
+        tokio::select! {
+            () = host.shutdown() => {}
+            () = hurry.cancelled() => {}
+        }
+    }
+    status
+}
+
+impl Command {
+    fn approve_scoped(&self) -> Vec<String> {
+        match self {
+            Self::Call(call) => call.scoped_digests(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl App {
+    async fn dispatch(&self, command: Command) -> Result {
+        match command {
+            Command::Servers(servers) => servers::run(self, servers).await,
+            Command::Tools(of) => offer::tools(self, &of).await,
+            Command::Resources(of) => offer::resources(self, &of).await,
+            Command::Templates(of) => offer::templates(self, &of).await,
+            Command::Prompts(of) => offer::prompts(self, &of).await,
+            Command::Call(call) => call::run(self, call).await,
+            Command::Read(read) => offer::read(self, &read).await,
+            Command::Prompt(prompt) => offer::prompt(self, prompt).await,
+            Command::Complete(complete) => offer::complete(self, complete).await,
+            Command::Approval(approval) => approval::run(self, approval).await,
+            Command::Trust(trust) => trust::run(self, trust).await,
+            Command::Audit(audit) => audit::run(self, audit).await,
+            Command::Completions(completions) => shell::completions(&completions),
+            Command::Man(man) => shell::man(&man),
+        }
+    }
+
+    /// How to print.
+    pub(crate) fn output(&self) -> &Output {
+        &self.output
+    }
+
+    /// Where our files are, if not in the usual place.
+    fn config_dir(&self) -> Option<PathBuf> {
+        let from_environment = || std::env::var_os("MCP_HOST_CONFIG_DIR").filter(|value| !value.is_empty());
+        self.globals.config_dir.clone().or_else(|| from_environment().map(PathBuf::from))
+    }
+
+    /// The host, opened on first use.
+    pub(crate) async fn host(&self) -> Result<&Host> {
+        let host = self.host.get_or_try_init(|| async {
+            let mut builder = Host::builder(Origin::Cli, self.config_dir())
+                .permission_mode(self.globals.permission_mode.clone())
+                .approve_scoped(self.approve_scoped.clone())
+                .audit_full(self.globals.audit_full);
+            if !self.globals.no_prompt && terminal::is_a_person_there() {
+                builder = builder.prompter(Arc::new(terminal::Terminal::new(self.interrupt.clone())));
+            }
+            builder.build().await
+        });
+        Ok(host.await?)
+    }
+
+    /// What only the person may do; running the command is their act.
+    pub(crate) async fn admin(&self) -> Result<Admin> {
+        Ok(self.host().await?.admin())
+    }
+
+    /// Waits for what cannot be taken back by a token of its own, until the person interrupts.
+    pub(crate) async fn until_interrupted<T>(
+        &self,
+        what: &str,
+        work: impl Future<Output = mcp_host_core::Result<T>>,
+    ) -> Result<T> {
+        let cancel = self.interrupt.cancel();
+        tokio::select! {
+            result = work => Ok(result?),
+            () = cancel.cancelled() => Err(self.interrupted(what)),
+        }
+    }
+
+    fn interrupted(&self, what: &str) -> Failure {
+        Error::Cancelled { server: None, what: what.to_owned(), sent: false }.into()
+    }
+
+    /// Connects, telling the person what is waited for where it takes long.
+    pub(crate) async fn connect(&self, server: &str, deadline: Deadline) -> Result<ServerStatus> {
+        let host = self.host().await?;
+        let connect = host.connect_server(server, &Caller::Cli, deadline.options(self));
+        tokio::pin!(connect);
+        if Output::stderr_is_terminal() {
+            tokio::select! {
+                result = &mut connect => return Ok(result?),
+                () = tokio::time::sleep(SLOW_START) => self.output.note(&format!(
+                    "waiting for `{}` to start (the first run of `npx` or `uvx` downloads a package)…",
+                    text::line(server)
+                )),
+            }
+        }
+        Ok(connect.await?)
+    }
+}
+
+/// `--timeout`: one limit for connecting and asking together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline(Option<Instant>);
+
+impl Deadline {
+    /// Counts from now.
+    pub(crate) fn after(timeout: Option<Duration>) -> Self {
+        Self(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
+    }
+
+    /// What is left of it, and the interrupt.
+    pub(crate) fn options(self, app: &App) -> RequestOptions {
+        RequestOptions {
+            timeout: self.0.map(|at| at.saturating_duration_since(Instant::now())),
+            cancel: app.interrupt.cancel(),
+            ..RequestOptions::default()
+        }
+    }
+}
