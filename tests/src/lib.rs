@@ -12,6 +12,8 @@
 //!
 //! Nothing here decides whether something is right: that is said in the tests.
 
+#![allow(clippy::needless_pass_by_value, reason = "a `json!` literal is read where it is passed")]
+
 #[cfg(target_os = "linux")]
 pub mod app;
 #[cfg(target_os = "linux")]

@@ -61,6 +61,11 @@ pub fn python_server(name: &str) -> Result<PathBuf> {
     existing(tools().join("py/bin").join(format!("mcp-server-{name}")), "cargo xtask setup")
 }
 
+/// A server that says what a JSON file tells it to say, as the path of its script; `node` runs it.
+pub fn scripted_server() -> PathBuf {
+    root().join("tests/servers/scripted.mjs")
+}
+
 fn existing(path: PathBuf, remedy: &str) -> Result<PathBuf> {
     if !path.exists() {
         bail!("`{}` is missing; run `{remedy}`", path.display());

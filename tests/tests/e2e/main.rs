@@ -4,4 +4,9 @@
 
 #![cfg(target_os = "linux")]
 
+mod attack;
+mod consent;
+mod contract;
 mod desktop;
+mod leftover;
+mod scene;
