@@ -21,6 +21,8 @@ mod sealed;
 mod secret;
 
 pub use folder::Folders;
+pub(crate) use folder::make_private;
 pub use key::{KeyPlace, MasterKey};
+pub(crate) use key::{decode_hex, hmac_under};
 pub use sealed::{Sealed, Snapshot};
 pub use secret::{Secret, SecretName, Secrets};

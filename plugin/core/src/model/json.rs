@@ -20,6 +20,7 @@ use serde_json::value::RawValue;
 pub use number::Number;
 pub use pointer::{escape_segment, pointer_segments};
 pub use read::{Limits, SyntaxError, SyntaxKind, check, parse};
+pub(crate) use write::ascii_string;
 
 /// A piece of JSON text that is known to be well-formed, cheap to clone, serialised as it is.
 #[derive(Clone)]

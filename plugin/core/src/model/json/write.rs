@@ -126,7 +126,8 @@ fn wire_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-fn ascii_string(text: &str, out: &mut String) {
+/// A string of the canonical form: ASCII alone.
+pub(crate) fn ascii_string(text: &str, out: &mut String) {
     out.push('"');
     for character in text.chars() {
         if (' '..='~').contains(&character) && !matches!(character, '"' | '\\') {
