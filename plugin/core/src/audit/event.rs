@@ -5,7 +5,10 @@
 
 use serde::Serialize;
 
-use crate::model::{CallId, CallerKind, ServerId};
+use crate::{
+    error::Error,
+    model::{CallId, CallerKind, Implementation, ServerId, TransportKind},
+};
 
 /// Something that happened, other than a call's own steps (those are [`super::Requested`] and [`super::Sent`]).
 #[derive(Clone, Debug, Serialize)]
@@ -21,8 +24,7 @@ pub enum Event {
     ServerConfirmed(ServerChange),
     ServerConnecting {
         server: ServerId,
-        transport: String,
-        by: CallerKind,
+        transport: TransportKind,
     },
     ServerConnected {
         server: ServerId,
@@ -32,26 +34,28 @@ pub enum Event {
         name: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         version: Option<String>,
-        duration_ms: u64,
     },
+    /// `requested`, or it ended by itself.
     ServerDisconnected {
         server: ServerId,
-        reason: String,
+        reason: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i32>,
     },
     /// `code` and `reason` as in the error.
     ServerFailed {
         server: ServerId,
-        code: String,
+        code: &'static str,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reason: Option<String>,
+        reason: Option<&'static str>,
         message: String,
     },
     ToolsListed {
         server: ServerId,
-        count: u64,
-        new: u64,
-        changed: u64,
-        gone: u64,
+        count: usize,
+        new: usize,
+        changed: usize,
+        gone: usize,
     },
     PinAdded(PinChange),
     PinChanged(PinChange),
@@ -128,6 +132,44 @@ pub enum Event {
         message: String,
     },
     SettingsOpened {},
+}
+
+impl Event {
+    /// A server is being started or reached.
+    pub fn server_connecting(server: &ServerId, transport: TransportKind) -> Self {
+        Self::ServerConnecting { server: server.clone(), transport }
+    }
+
+    /// It is connected.
+    pub fn server_connected(server: &ServerId, protocol_version: &str, info: Option<&Implementation>) -> Self {
+        Self::ServerConnected {
+            server: server.clone(),
+            protocol_version: protocol_version.to_owned(),
+            name: info.map(|info| info.name.clone()),
+            version: info.map(|info| info.version.clone()),
+        }
+    }
+
+    /// It is not connected any more.
+    pub fn server_disconnected(server: &ServerId, requested: bool, exit_code: Option<i32>) -> Self {
+        let reason = if requested { "requested" } else { "ended" };
+        Self::ServerDisconnected { server: server.clone(), reason, exit_code }
+    }
+
+    /// It could not be connected.
+    pub fn server_failed(server: &ServerId, error: &Error) -> Self {
+        let reason = match error {
+            Error::LaunchFailed { reason, .. } => Some(reason.as_str()),
+            Error::ConnectFailed { reason, .. } => Some(reason.as_str()),
+            _ => None,
+        };
+        Self::ServerFailed { server: server.clone(), code: error.code().as_str(), reason, message: error.to_string() }
+    }
+
+    /// Its tools were listed and compared with what is pinned.
+    pub fn tools_listed(server: &ServerId, count: usize, new: usize, changed: usize, gone: usize) -> Self {
+        Self::ToolsListed { server: server.clone(), count, new, changed, gone }
+    }
 }
 
 /// About an entry of servers.json.

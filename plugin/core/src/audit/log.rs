@@ -200,6 +200,13 @@ impl AuditLog {
         core.append(&mut core.lock(), &event_type, &payload)
     }
 
+    /// Writes an event down where nobody can do anything about a failure but tell it.
+    pub async fn note(&self, event: Event) {
+        if let Err(error) = self.event(&event) {
+            tracing::error!("an event could not be logged: {error}");
+        }
+    }
+
     /// Ends the run: calls without an outcome get one, `run_completed` is written, everything is synced, the list of
     /// runs learns the final head. Blocks for a few syncs. Idempotent; a log that was never opened stays away.
     ///
