@@ -71,8 +71,9 @@ Examples:
   mcp-host approval grant files --resources='file:///home/me/notes/**'
   mcp-host approval grant files --prompts
 
-A grant counts for the command line and for `serve` unless --caller says otherwise. With conditions it covers a call
-only if every top-level argument is named: fixed (--equals), bounded (--path-glob, --word-prefix) or --any.";
+A grant counts for the command line and for `serve` unless --caller says otherwise.
+With conditions it covers a call only if every top-level argument is named: fixed (--equals),
+bounded (--path-glob, --word-prefix), or --any.";
 const ASK_EXAMPLES: &str = "\
 Examples:
   mcp-host approval ask files/write_file

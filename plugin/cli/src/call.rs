@@ -26,8 +26,8 @@ Examples:
   echo '{\"a\":1,\"b\":2}' | mcp-host call everything get-sum --args -
   mcp-host call everything echo --args '{\"message\":\"hi\"}' --approve-scoped echo:SHA256
 
-In a terminal you are asked where your rules want it; without one such a call is denied and exits 3. What a
-`--approve-scoped` digest is for a call: `mcp-host approval digest`.")]
+In a terminal you are asked where your rules want it; without one such a call is denied and exits 3.
+For a digest: `mcp-host approval digest`.")]
 pub(crate) struct Call {
     /// The server's id, or its name as written in servers.json
     server: String,

@@ -14,7 +14,6 @@ use crate::{approval, audit, call, offer, servers, shell, trust};
 #[command(
     name = "mcp-host",
     version,
-    about,
     after_help = "\
 Examples:
   mcp-host servers add everything -- npx -y @modelcontextprotocol/server-everything@2026.1.26
@@ -23,8 +22,9 @@ Examples:
   mcp-host approval grant everything/echo
   mcp-host audit verify --ci
 
-Exit status: 0 done · 1 failed · 2 wrong usage, input or configuration, or no such server · 3 denied or nobody to ask ·
-4 the tool reported an error · 130 interrupted"
+Exit status:
+  0 done · 1 failed · 2 wrong usage, input or configuration, or no such server
+  3 denied, or nobody to ask · 4 the tool reported an error · 130 interrupted"
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -138,6 +138,7 @@ mod tests {
             assert!(!own.is_empty(), "`{path} --help` shows no example");
             for line in own {
                 examples += 1;
+                assert!(crate::text::columns(line) <= 96, "`{line}` is wrapped in a terminal of 100 columns");
                 let line = line.split(" # ").next().unwrap();
                 let words = shell_words::split(line.split(" | ").next().unwrap()).unwrap();
                 let words = words.into_iter().take_while(|word| word != ">");

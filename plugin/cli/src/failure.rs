@@ -75,7 +75,10 @@ pub(crate) fn usage(error: &clap::Error, as_json: bool) -> u8 {
     }
     let words = error.to_string();
     if as_json {
-        let problem = words.trim().strip_prefix("error: ").unwrap_or(&words).trim();
+        let problem = match error.kind() {
+            clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a command is missing; see `--help`",
+            _ => words.trim().strip_prefix("error: ").unwrap_or(&words).trim(),
+        };
         let code = ErrorCode::InvalidInput;
         document(&ErrorInfo {
             code,

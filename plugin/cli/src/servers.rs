@@ -65,8 +65,8 @@ struct Named {
 #[command(after_help = "\
 Examples:
   mcp-host servers add everything -- npx -y @modelcontextprotocol/server-everything@2026.1.26
-  mcp-host servers add files --env TOKEN='${secret:files}' -- npx -y @modelcontextprotocol/server-filesystem /home/me
-  mcp-host servers add web --url https://example.com/mcp --header 'Authorization: Bearer ${env:WEB_TOKEN}'
+  mcp-host servers add files --env TOKEN='${secret:files}' -- uvx some-server /home/me
+  mcp-host servers add web --url https://example.com/mcp --header 'Authorization: Bearer ${T}'
   mcp-host servers add time '{\"command\":\"uvx\",\"args\":[\"mcp-server-time\"]}'
   mcp-host servers add @claude_desktop_config.json
   cat snippet.json | mcp-host servers add -
@@ -92,7 +92,7 @@ Examples:
   mcp-host servers edit files -- npx -y @modelcontextprotocol/server-filesystem /home/me/other
   mcp-host servers edit web --url https://example.com/mcp2
   mcp-host servers edit files --env LEVEL=debug --display-name 'My notes'
-  mcp-host servers edit files '{\"command\":\"npx\",\"args\":[\"-y\",\"@modelcontextprotocol/server-filesystem\",\"/\"]}'
+  mcp-host servers edit files '{\"command\":\"uvx\",\"args\":[\"some-server\",\"/home/me\"]}'
 
 Flags change what they name and leave the rest; an entry takes the place of all of it.")]
 struct Edit {
