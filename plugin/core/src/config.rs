@@ -11,6 +11,7 @@
 //! this module except in a [`Resolved`](launch::Resolved), and none is ever part of an error or of `Debug`.
 
 pub mod caution;
+pub mod edit;
 mod entry;
 pub mod environment;
 pub mod file;
@@ -21,6 +22,7 @@ mod resolve;
 pub mod runner;
 pub mod secret;
 mod slug;
+mod splice;
 pub mod variable;
 
 use std::{collections::BTreeSet, time::Duration};
@@ -31,6 +33,7 @@ use crate::{
 };
 
 pub use caution::Caution;
+pub use edit::{Edit, Entry, ServersFile};
 pub use environment::{Environment, SystemEnvironment};
 pub use file::Configuration;
 pub use fingerprint::{Change, Shown, difference, fingerprint};
