@@ -268,7 +268,7 @@ fn unique(pairs: Vec<(String, String)>, flag: &str) -> Result<BTreeMap<String, S
 Examples:
   mcp-host complete everything --prompt completable-prompt --arg department=E
   mcp-host complete everything --prompt completable-prompt --arg name=A --context department=Sales
-  mcp-host complete everything --template 'demo://resource/dynamic/text/{resourceId}' --arg resourceId=1 --json")]
+  mcp-host complete notes --template 'notes://{folder}/{note}' --arg folder=a --json")]
 pub(crate) struct Complete {
     /// The server's id, or its name as written in servers.json
     server: String,
