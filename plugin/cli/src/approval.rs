@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use clap::{Args, Subcommand};
 use mcp_host_core::{
-    Error,
     host::{GrantTarget, NewRule},
     model::{
         Caller, CallerKind,
@@ -391,22 +390,21 @@ async fn why_denied(app: &App, why: WhyDenied) -> Result {
     let admin = app.admin().await?;
     let filter = AuditFilter { call_id: Some(why.call.clone()), limit: Some(100), ..AuditFilter::default() };
     let page = app.until_interrupted("the search", admin.audit(filter)).await?;
-    let Some(last) =
-        page.rows.iter().find(|row| row.event_type.ends_with("_blocked") || row.event_type.ends_with("_denied"))
-    else {
-        return Err(match page.rows.first() {
-            None => Error::invalid_input("", format!("the audit log knows no call `{}`", why.call)).into(),
-            Some(row) => {
-                invalid(format!("call `{}` was not denied: its last record is `{}`", why.call, row.event_type))
-            }
-        });
+    let stopped =
+        |row: &&AuditRow| ["_blocked", "_denied", "_failed"].iter().any(|ending| row.event_type.ends_with(ending));
+    let Some(last) = page.rows.iter().find(stopped) else {
+        return Err(invalid(match page.rows.first() {
+            None => format!("the audit log knows no call `{}`", why.call),
+            Some(row) => format!("call `{}` was not denied: its last record is `{}`", why.call, row.event_type),
+        }));
     };
-    let reason = last.payload.decode::<serde_json::Value>().ok();
-    let reason = reason.as_ref().and_then(|payload| payload.get("reason")).and_then(|reason| reason.as_str());
+    let payload = last.payload.decode::<serde_json::Value>().unwrap_or_default();
+    let said = |name: &str| payload.get(name).and_then(serde_json::Value::as_str);
+    let reason = said("message");
     let rule = last.rule.as_deref().unwrap_or("unknown");
     let document = json!({
         "callId": why.call, "time": last.time, "server": last.server, "tool": last.tool, "caller": last.caller,
-        "decision": last.decision, "rule": last.rule, "reason": reason, "advice": advice(rule, last),
+        "decision": last.decision, "rule": last.rule, "code": said("code"), "reason": reason, "advice": advice(rule, last),
         "runId": last.run_id, "eventId": last.event_id,
     });
     app.output().show(&document, |_| {

@@ -333,16 +333,18 @@ fn explain(report: &serde_json::Value, valid: bool) -> String {
             let _ = writeln!(words, "  line {}: {}", field("line"), field("kind"));
         }
         for warning in list(run.get("warnings")) {
-            let _ = writeln!(words, "  warning: {}", text_of(&warning));
+            let field = |name: &str| warning.get(name).map(text_of).unwrap_or_default();
+            let _ = writeln!(words, "  line {}: warning: {}", field("line"), field("kind"));
         }
-    }
-    for failure in list(report.get("failures")) {
-        let _ = writeln!(words, "the list of runs: {}", text_of(&failure));
     }
     if report.get("keyed").and_then(serde_json::Value::as_bool) == Some(false) {
         words.push_str("note: judged by the chain alone; there is no key for it\n");
     }
-    words.push_str(if valid { "valid\n" } else { "INVALID\n" });
+    words.push_str(match (valid, list(report.get("runs")).is_empty()) {
+        (true, _) => "valid\n",
+        (false, true) => "INVALID: there is no log, and what is not there cannot be verified\n",
+        (false, false) => "INVALID\n",
+    });
     words
 }
 
@@ -354,12 +356,13 @@ mod tests {
 
     #[test]
     fn a_report_names_each_failure_and_its_line() {
+        assert!(explain(&json!({ "valid": false, "keyed": false, "runs": [] }), false).contains("no log"));
         let report = json!({ "valid": false, "keyed": true, "runs": [
-            { "runId": "host-1", "events": 3, "unclean": true, "failures": [], "warnings": [] },
+            { "runId": "host-1", "events": 3, "unclean": true, "failures": [], "warnings": [{ "kind": "timestamp_regression", "line": 3 }] },
             { "runId": "host-2", "events": 2, "unclean": false, "failures": [{ "kind": "hash_mismatch", "line": 2 }], "warnings": [] },
         ]});
         let words = explain(&report, false);
-        assert!(words.contains("host-1: valid, ended uncleanly, 3 events"), "{words}");
+        assert!(words.contains("host-1: valid, ended uncleanly, 3 events\n  line 3: warning"), "{words}");
         assert!(words.contains("host-2: INVALID, 2 events\n  line 2: hash_mismatch"), "{words}");
         assert!(words.ends_with("\nINVALID\n"), "{words}");
     }
