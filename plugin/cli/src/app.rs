@@ -1,15 +1,12 @@
 //! One run: opens the host where a command needs one, tells what went wrong, and ends everything that was started.
 
-use std::{
-    path::PathBuf,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use mcp_host_core::{
     Error, Host,
+    error::Audience,
     host::{Admin, Origin, RequestOptions},
-    model::{Caller, ServerStatus},
+    model::{Caller, ServerState, ServerStatus},
 };
 use tokio::sync::OnceCell;
 
@@ -142,40 +139,38 @@ impl App {
         Error::Cancelled { server: None, what: what.to_owned(), sent: false }.into()
     }
 
-    /// Connects, telling the person what is waited for where it takes long.
-    pub(crate) async fn connect(&self, server: &str, deadline: Deadline) -> Result<ServerStatus> {
+    /// How a request of this run is made: within `timeout`, and taken back by the interrupt.
+    pub(crate) fn options(&self, timeout: Option<Duration>) -> RequestOptions {
+        RequestOptions { timeout, cancel: self.interrupt.cancel(), ..RequestOptions::default() }
+    }
+
+    /// Waits for what may have to start `server` first, and tells the person so where that takes long.
+    pub(crate) async fn patiently<T>(
+        &self,
+        server: &str,
+        work: impl Future<Output = mcp_host_core::Result<T>>,
+    ) -> Result<T> {
         let host = self.host().await?;
-        let connect = host.connect_server(server, &Caller::Cli, deadline.options(self));
-        tokio::pin!(connect);
+        tokio::pin!(work);
         if Output::stderr_is_terminal() {
             tokio::select! {
-                result = &mut connect => return Ok(result?),
-                () = tokio::time::sleep(SLOW_START) => self.output.note(&format!(
+                result = &mut work => return Ok(result?),
+                () = tokio::time::sleep(SLOW_START) => {}
+            }
+            let state = host.server_status(server, Audience::Person).map(|status| status.state);
+            if matches!(state, Ok(ServerState::Connecting)) {
+                self.output.note(&format!(
                     "waiting for `{}` to start (the first run of `npx` or `uvx` downloads a package)…",
                     text::line(server)
-                )),
+                ));
             }
         }
-        Ok(connect.await?)
-    }
-}
-
-/// `--timeout`: one limit for connecting and asking together.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Deadline(Option<Instant>);
-
-impl Deadline {
-    /// Counts from now.
-    pub(crate) fn after(timeout: Option<Duration>) -> Self {
-        Self(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
+        Ok(work.await?)
     }
 
-    /// What is left of it, and the interrupt.
-    pub(crate) fn options(self, app: &App) -> RequestOptions {
-        RequestOptions {
-            timeout: self.0.map(|at| at.saturating_duration_since(Instant::now())),
-            cancel: app.interrupt.cancel(),
-            ..RequestOptions::default()
-        }
+    /// Starts a server, or reaches it.
+    pub(crate) async fn connect(&self, server: &str, timeout: Option<Duration>) -> Result<ServerStatus> {
+        let host = self.host().await?;
+        self.patiently(server, host.connect_server(server, &Caller::Cli, self.options(timeout))).await
     }
 }

@@ -5,12 +5,12 @@ use std::{io::IsTerminal as _, time::Duration};
 use clap::Args;
 use mcp_host_core::{
     event::ProgressSink,
-    host::ToolCall,
+    host::{RequestOptions, ToolCall},
     model::{Caller, Progress},
 };
 
 use crate::{
-    app::{App, Deadline},
+    app::App,
     content,
     failure::{DONE, Result, TOOL_ERROR},
     input::{self, Source},
@@ -57,11 +57,10 @@ pub(crate) async fn run(app: &App, call: Call) -> Result {
     let arguments = call.args.json("--args")?;
     mcp_host_core::policy::digest::arguments(Some(arguments.clone()))?;
     let host = app.host().await?;
-    let deadline = Deadline::after(call.timeout);
-    app.connect(&call.server, deadline).await?;
-    let options = mcp_host_core::host::RequestOptions { progress: show_progress(), ..deadline.options(app) };
+    let options = RequestOptions { progress: show_progress(), ..app.options(call.timeout) };
+    let server = call.server.clone();
     let call = ToolCall { server: call.server, tool: call.tool, arguments: Some(arguments), approval_token: None };
-    let result = host.call_tool(call, Caller::Cli, options).await;
+    let result = app.patiently(&server, host.call_tool(call, Caller::Cli, options)).await;
     erase_progress();
     let result = result?;
     app.output().show(&result, |_| content::result(&result))?;

@@ -8,7 +8,7 @@ use mcp_host_core::model::{Caller, CompletionTarget, Permission, ResourceContent
 use serde_json::json;
 
 use crate::{
-    app::{App, Deadline},
+    app::App,
     content,
     failure::{DONE, Result, invalid},
     input,
@@ -38,9 +38,8 @@ pub(crate) struct Of {
 
 /// `mcp-host tools`.
 pub(crate) async fn tools(app: &App, of: &Of) -> Result {
-    let deadline = Deadline::after(of.timeout);
-    app.connect(&of.server, deadline).await?;
-    let tools = app.host().await?.list_tools(&of.server, &Caller::Cli, deadline.options(app)).await?;
+    let work = app.host().await?.list_tools(&of.server, &Caller::Cli, app.options(of.timeout));
+    let tools = app.patiently(&of.server, work).await?;
     app.output().show(&tools, |output| {
         let mut table = Table::new(["NAME", "PERMISSION", "DESCRIPTION"]);
         for tool in &tools {
@@ -74,9 +73,8 @@ fn describe<'a>(title: Option<&'a str>, description: Option<&'a str>) -> &'a str
 
 /// `mcp-host resources`.
 pub(crate) async fn resources(app: &App, of: &Of) -> Result {
-    let deadline = Deadline::after(of.timeout);
-    app.connect(&of.server, deadline).await?;
-    let resources = app.host().await?.list_resources(&of.server, &Caller::Cli, deadline.options(app)).await?;
+    let work = app.host().await?.list_resources(&of.server, &Caller::Cli, app.options(of.timeout));
+    let resources = app.patiently(&of.server, work).await?;
     app.output().show(&resources, |output| {
         let mut table = Table::new(["URI", "TYPE", "NAME"]);
         for one in &resources {
@@ -90,10 +88,8 @@ pub(crate) async fn resources(app: &App, of: &Of) -> Result {
 
 /// `mcp-host templates`.
 pub(crate) async fn templates(app: &App, of: &Of) -> Result {
-    let deadline = Deadline::after(of.timeout);
-    app.connect(&of.server, deadline).await?;
-    let host = app.host().await?;
-    let templates = host.list_resource_templates(&of.server, &Caller::Cli, deadline.options(app)).await?;
+    let work = app.host().await?.list_resource_templates(&of.server, &Caller::Cli, app.options(of.timeout));
+    let templates = app.patiently(&of.server, work).await?;
     app.output().show(&templates, |output| {
         let mut table = Table::new(["TEMPLATE", "NAME", "DESCRIPTION"]);
         for one in &templates {
@@ -106,9 +102,8 @@ pub(crate) async fn templates(app: &App, of: &Of) -> Result {
 
 /// `mcp-host prompts`.
 pub(crate) async fn prompts(app: &App, of: &Of) -> Result {
-    let deadline = Deadline::after(of.timeout);
-    app.connect(&of.server, deadline).await?;
-    let prompts = app.host().await?.list_prompts(&of.server, &Caller::Cli, deadline.options(app)).await?;
+    let work = app.host().await?.list_prompts(&of.server, &Caller::Cli, app.options(of.timeout));
+    let prompts = app.patiently(&of.server, work).await?;
     app.output().show(&prompts, |output| {
         let mut table = Table::new(["NAME", "ARGUMENTS", "DESCRIPTION"]);
         for one in &prompts {
@@ -147,10 +142,9 @@ pub(crate) struct Read {
 
 /// `mcp-host read`.
 pub(crate) async fn read(app: &App, read: &Read) -> Result {
-    let deadline = Deadline::after(read.timeout);
-    app.connect(&read.server, deadline).await?;
     let host = app.host().await?;
-    let content = host.read_resource(&read.server, &read.uri, Caller::Cli, deadline.options(app)).await?;
+    let work = host.read_resource(&read.server, &read.uri, Caller::Cli, app.options(read.timeout));
+    let content = app.patiently(&read.server, work).await?;
     let Some(path) = &read.output else {
         app.output().show(&content, |_| {
             let mut words = String::new();
@@ -229,10 +223,9 @@ pub(crate) async fn prompt(app: &App, prompt: Prompt) -> Result {
             Some(input::strict_json(&text, "--arg")?)
         }
     };
-    let deadline = Deadline::after(prompt.timeout);
-    app.connect(&prompt.server, deadline).await?;
     let host = app.host().await?;
-    let content = host.get_prompt(&prompt.server, &prompt.name, arguments, Caller::Cli, deadline.options(app)).await?;
+    let work = host.get_prompt(&prompt.server, &prompt.name, arguments, Caller::Cli, app.options(prompt.timeout));
+    let content = app.patiently(&prompt.server, work).await?;
     app.output().show(&content, |_| {
         let mut words = String::new();
         for message in &content.messages {
@@ -297,11 +290,10 @@ pub(crate) async fn complete(app: &App, complete: Complete) -> Result {
         (None, None) => return Err(invalid("say `--prompt NAME` or `--template URI-TEMPLATE`")),
     };
     let context = unique(complete.context, "--context")?;
-    let deadline = Deadline::after(complete.timeout);
-    app.connect(&complete.server, deadline).await?;
     let host = app.host().await?;
-    let completion =
-        host.complete(&complete.server, target, complete.argument, context, Caller::Cli, deadline.options(app)).await?;
+    let options = app.options(complete.timeout);
+    let work = host.complete(&complete.server, target, complete.argument, context, Caller::Cli, options);
+    let completion = app.patiently(&complete.server, work).await?;
     app.output().show(&completion, |_| {
         completion.values.iter().fold(String::new(), |mut words, value| {
             let _ = writeln!(words, "{}", text::line(value));

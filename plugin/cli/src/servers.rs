@@ -10,7 +10,7 @@ use mcp_host_core::{
 };
 
 use crate::{
-    app::{App, Deadline},
+    app::App,
     entry::Fields,
     failure::{self, DONE, Failure, Result, invalid},
     input::{self, Source},
@@ -260,7 +260,7 @@ async fn show_changed(app: &App, ids: &[String], what: &str) -> Result {
 async fn logs(app: &App, logs: Logs) -> Result {
     // Each run of this program has servers of its own, so the server is started to see what it writes; if it does not
     // come up, that is what the person wants to read about.
-    let started = app.connect(&logs.server, Deadline::after(logs.timeout)).await;
+    let started = app.connect(&logs.server, logs.timeout).await;
     let lines = match (app.admin().await?.server_log(&logs.server), &started) {
         (Ok(lines), _) => lines,
         (Err(_), Err(_)) => Vec::new(),

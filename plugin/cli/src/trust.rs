@@ -9,7 +9,7 @@ use mcp_host_core::model::{
 };
 
 use crate::{
-    app::{App, Deadline},
+    app::App,
     audit,
     failure::{DONE, Result, invalid},
     input, launch,
@@ -185,10 +185,10 @@ async fn inspect(app: &App, inspect: Inspect) -> Result {
     let mut details = admin.server(&inspect.server).await?;
     // Its tools are worth seeing, where it may be started at all.
     if details.confirmed_at.is_some() && details.tools.is_empty() && details.status.enabled {
-        match app.connect(&inspect.server, Deadline::after(None)).await {
+        match app.connect(&inspect.server, None).await {
             Ok(_) => {
                 let host = app.host().await?;
-                let options = Deadline::after(None).options(app);
+                let options = app.options(None);
                 if let Err(error) = host.list_tools(&inspect.server, &Caller::Cli, options).await {
                     app.output().note(&format!("note: its tools cannot be listed: {}", text::line(&error.to_string())));
                 }
