@@ -16,14 +16,17 @@ mod entry;
 pub mod environment;
 pub mod file;
 pub mod fingerprint;
+pub mod foreign;
 mod jsonc;
 pub mod launch;
 mod resolve;
 pub mod runner;
 pub mod secret;
 mod slug;
+pub mod snippet;
 mod splice;
 pub mod variable;
+pub mod watch;
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -37,9 +40,11 @@ pub use edit::{Edit, Entry, ServersFile};
 pub use environment::{Environment, SystemEnvironment};
 pub use file::Configuration;
 pub use fingerprint::{Change, Shown, difference, fingerprint};
+pub use foreign::{Draft, Proposal};
 pub use launch::{Launch, Resolved, ResolvedEndpoint, ResolvedLaunch, Use};
 pub use resolve::{locate, resolve};
 pub use secret::{NoSecrets, SecretSource, SecretValue};
+pub use watch::Watch;
 
 /// One entry of `servers.json`.
 #[derive(Clone, Debug)]

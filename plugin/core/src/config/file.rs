@@ -65,12 +65,15 @@ impl Configuration {
 pub fn read(path: &Path) -> Result<Configuration> {
     match read_text(path, LARGEST)? {
         None => Ok(Configuration::default()),
-        Some(text) => {
-            let mut configuration = parse(&text).map_err(|error| at(error, path))?;
-            configuration.warnings.extend(mode_warning(path));
-            Ok(configuration)
-        }
+        Some(text) => of_text(&text, path),
     }
+}
+
+/// What the text of the file at `path` says.
+pub(super) fn of_text(text: &str, path: &Path) -> Result<Configuration> {
+    let mut configuration = parse(text).map_err(|error| at(error, path))?;
+    configuration.warnings.extend(mode_warning(path));
+    Ok(configuration)
 }
 
 /// The text of a configuration file of at most `limit` bytes; `None` if there is none.
