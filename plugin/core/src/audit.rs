@@ -18,7 +18,7 @@ mod call;
 mod event;
 mod log;
 mod pattern;
-// pub mod query;
+pub mod query;
 mod record;
 mod redact;
 mod run_list;
