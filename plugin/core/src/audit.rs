@@ -6,7 +6,7 @@
 //! | [`Requested`], [`Sent`] | one call's steps, in their only order; neither two outcomes nor none |
 //! | [`Event`] | everything else that is written down |
 //! | [`Redactor`] | what must not stand in it |
-//! | [`verify`](fn@verify) | whether a log is what was written |
+//! | [`verify`] | whether a log is what was written |
 //! | [`query`] | reading it, newest first |
 //! | `record`, `anchor`, `run_list` | a line and its chain; how far a log came; which logs there are |
 //!
@@ -28,3 +28,7 @@ pub use call::{Completed, Receipt, Refusal, Requested, Sent, Subject};
 pub use event::{Event, PinChange, RuleChange, ServerChange, TokenChange};
 pub use log::{AuditLog, AuditOptions, Origin};
 pub use redact::Redactor;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
+mod tests;

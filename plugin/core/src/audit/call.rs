@@ -278,10 +278,9 @@ impl Open {
         self.done = true;
         let core = Arc::clone(self.core());
         let about = core.lock().pending.get(&self.number).map(|pending| (pending.family, pending.about.clone()));
-        let Some((family, short)) = about else {
+        let Some((family, mut whole)) = about else {
             return Err(super::log::unavailable("this run has ended"));
         };
-        let mut whole = short.clone();
         more(&mut whole);
         let (event_type, text) = (event_type(family), whole.canonical());
         // Cut to the room that is kept for it, what came back is left out, and how it ended stays.
@@ -301,7 +300,7 @@ impl Drop for Open {
         let Some(pending) = state.pending.get(&self.number) else { return };
         let (event_type, payload) = pending.abandoned();
         // What cannot be written is owed, and told there.
-        let _ = core.settle(&mut state, self.number, event_type, &payload.canonical(), payload.clone());
+        let _ = core.settle(&mut state, self.number, event_type, &payload.canonical(), payload);
     }
 }
 
@@ -527,20 +526,15 @@ impl Sent {
 /// `unknown` where it was sent and no answer came; `not_sent` where it certainly was not; else an answer came: `error`.
 fn outcome(error: &Error) -> &'static str {
     match error {
-        Error::CallOutcomeUnknown { .. } => "unknown",
-        Error::Timeout { sent, .. } | Error::Cancelled { sent, .. } => {
-            if *sent {
-                "unknown"
-            } else {
-                "not_sent"
-            }
-        }
+        Error::CallOutcomeUnknown { .. }
+        | Error::Timeout { sent: true, .. }
+        | Error::Cancelled { sent: true, .. }
+        | Error::Internal { .. } => "unknown",
         Error::ServerError { .. }
         | Error::ProtocolError { .. }
         | Error::ResultTooLarge { .. }
         | Error::ResourceNotFound { .. }
         | Error::PromptNotFound { .. } => "error",
-        Error::Internal { .. } => "unknown",
         _ => "not_sent",
     }
 }

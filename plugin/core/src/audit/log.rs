@@ -101,6 +101,8 @@ struct Handle {
 #[derive(Debug)]
 pub(super) struct Core {
     options: AuditOptions,
+    /// [`ROTATE_AT`]; less in tests.
+    rotate_at: u64,
     list: RunList,
     redactor: Redactor,
     state: Mutex<State>,
@@ -160,7 +162,12 @@ struct Run {
 impl AuditLog {
     /// A log that is not open yet: the first record opens it, so a command that only reads leaves none.
     pub fn open(options: AuditOptions) -> Self {
+        Self::with_rotation(options, ROTATE_AT)
+    }
+
+    pub(super) fn with_rotation(options: AuditOptions, rotate_at: u64) -> Self {
         let core = Core {
+            rotate_at,
             list: RunList::new(&options.folders.audit(), &options.key),
             redactor: Redactor::new(options.full),
             options,
@@ -351,7 +358,7 @@ impl Core {
             return Err(unavailable(problem));
         }
         let run = state.run.as_mut().ok_or_else(|| unavailable("it is not open"))?;
-        if run.bytes >= ROTATE_AT {
+        if run.bytes >= self.rotate_at {
             self.rotate(run)?;
         }
         match run.write(self.options.clock.as_ref(), event_type, payload) {
@@ -361,6 +368,11 @@ impl Core {
             }
             Err(Failed::Once(problem)) => Err(unavailable(&problem)),
             Err(Failed::ForGood(problem)) => {
+                // What we wrote is not there any more, and this makes it show.
+                let head = run.head();
+                if let Err(error) = run.anchor.write(&self.options.key, &head) {
+                    tracing::warn!("the head anchor of the audit log could not be written: {error}");
+                }
                 tracing::error!("the audit log cannot go on: {problem}");
                 Err(unavailable(state.broken.insert(problem)))
             }

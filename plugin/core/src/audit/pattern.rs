@@ -91,14 +91,17 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
+/// What is put in place of a match.
+type Replace = fn(&Captures<'_>) -> String;
+
 /// One kind of text that is a credential.
 struct Pattern {
     expression: Regex,
-    replace: fn(&Captures<'_>) -> String,
+    replace: Replace,
 }
 
 /// In the order in which they are applied: whole blocks first, then what has a shape, then what has a name.
-const PATTERNS: &[(&str, fn(&Captures<'_>) -> String)] = &[
+const PATTERNS: &[(&str, Replace)] = &[
     (r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z)", |_| whole()),
     (r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(\x22?\s*[:=]\s*)[^\r\n]+", |found| {
         format!("{}{}{REDACTED}", group(found, 1), group(found, 2))

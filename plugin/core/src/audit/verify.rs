@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    anchor::{Anchor, Found, Head},
+    anchor::{Anchor, Found},
     record::{Chain, GENESIS, Record},
     run_list::{LIST, LONGEST_LINE, head_path, list_anchor_path, list_path, log_name},
 };

@@ -317,7 +317,12 @@ mod tests {
         let (_outer, folders) = folders();
         let key = MasterKey::open(&folders).unwrap();
         let store = super::super::Sealed::<Vec<u32>>::signed(&folders, "policy", &key);
-        store.update(|data| Ok(data.push(1))).unwrap();
+        store
+            .update(|data| {
+                data.push(1);
+                Ok(())
+            })
+            .unwrap();
         fs::remove_file(folders.config().join("key")).unwrap();
         assert!(MasterKey::open(&folders).unwrap_err().to_string().contains("missing"));
         assert!(!folders.config().join("key").exists());

@@ -66,9 +66,12 @@ struct Inner<T> {
     purpose: String,
     encrypted: bool,
     key: MasterKey,
-    /// What was read last, an error too, and what the file looked like then.
-    cache: Mutex<Option<(Option<Stamp>, Result<Snapshot<T>>)>>,
+    /// What was read last.
+    cache: Mutex<Option<Seen<T>>>,
 }
+
+/// What was read, an error too, and what the file looked like then.
+type Seen<T> = (Option<Stamp>, Result<Snapshot<T>>);
 
 /// The file as it is written.
 #[derive(Serialize, Deserialize)]

@@ -154,8 +154,13 @@ impl Secrets {
     /// Removes what belongs to an entry, and names it.
     pub fn remove_of(&self, server: &ServerId) -> Result<Vec<String>> {
         self.0.update(|vault| {
-            let gone = vault.secrets.extract_if(.., |_, entry| entry.server == *server);
-            Ok(gone.map(|(id, _)| id).collect())
+            let mut gone = Vec::new();
+            vault.secrets.retain(|id, entry| {
+                let keep = entry.server != *server;
+                gone.extend((!keep).then(|| id.clone()));
+                keep
+            });
+            Ok(gone)
         })
     }
 
