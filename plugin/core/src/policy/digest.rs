@@ -40,14 +40,14 @@ pub fn arguments(value: Option<Value>) -> Result<Arguments> {
     let wire = object.to_wire();
     within_limit(wire.len())?;
     // A value can also have been built in code, or read leniently: what is sent must be what the strict reader takes.
-    json::check(wire.as_bytes(), Limits::ARGUMENTS).map_err(refused)?;
+    json::check(wire.as_bytes(), Limits::ARGUMENTS).map_err(|error| refused(&error))?;
     Ok(Arguments { value: Arc::new(object), wire: wire.into() })
 }
 
 /// The same from JSON text (`argumentsJson`, `--args`), which keeps numbers that JavaScript would round.
 pub fn parse_arguments(text: &[u8]) -> Result<Arguments> {
     within_limit(text.len())?;
-    arguments(Some(json::parse(text, Limits::ARGUMENTS).map_err(refused)?))
+    arguments(Some(json::parse(text, Limits::ARGUMENTS).map_err(|error| refused(&error))?))
 }
 
 fn within_limit(bytes: usize) -> Result<()> {
@@ -58,7 +58,7 @@ fn within_limit(bytes: usize) -> Result<()> {
     Err(Error::invalid_input("/arguments", problem))
 }
 
-fn refused(error: SyntaxError) -> Error {
+fn refused(error: &SyntaxError) -> Error {
     Error::invalid_input(format!("/arguments{}", error.pointer), format!("the arguments cannot be used: {error}"))
 }
 
