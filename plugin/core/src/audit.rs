@@ -8,7 +8,7 @@
 //! | [`Redactor`] | what must not stand in it |
 //! | [`verify`] | whether a log is what was written |
 //! | [`query`] | reading it, newest first |
-//! | `record`, `anchor`, `run_list` | a line and its chain; how far a log came; which logs there are |
+//! | `record`, `run`, `anchor`, `run_list` | a line and its chain; an open file; how far it came; which logs there are |
 //!
 //! Stands on `store` (folder, key) and below `session` and `host`, which write to it. What must never happen here: a call
 //! that is sent without its record, a secret that is known in a record, a log that is trusted without being verified.
@@ -16,18 +16,23 @@
 mod anchor;
 mod call;
 mod event;
+mod judge;
 mod log;
 mod pattern;
 pub mod query;
 mod record;
 mod redact;
+mod report;
+mod run;
 mod run_list;
+mod subject;
 pub mod verify;
 
-pub use call::{Completed, Receipt, Refusal, Requested, Sent, Subject};
+pub use call::{Receipt, Refusal, Requested, Sent};
 pub use event::{Event, PinChange, RuleChange, ServerChange, TokenChange};
 pub use log::{AuditLog, AuditOptions, Origin};
 pub use redact::Redactor;
+pub use subject::{Completed, Subject};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]

@@ -8,7 +8,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File, OpenOptions},
-    io::{self, Seek, SeekFrom, Write},
+    io,
     path::PathBuf,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
@@ -23,6 +23,7 @@ use super::{
     call::Pending,
     record::{Chain, GENESIS, Payload},
     redact::Part,
+    run::{Failed, ROOM, Run},
     run_list::{Recovered, RunList, head_path, log_name, open_path},
 };
 use crate::{
@@ -37,9 +38,6 @@ const ROTATE_AT: u64 = 64 * 1024 * 1024;
 
 /// How long a record may wait for being synced.
 const GROUP: Duration = Duration::from_millis(50);
-
-/// The room that is kept free for the outcome of each call in flight. An outcome that is larger is cut to what fits.
-pub(super) const ROOM: u64 = 4096;
 
 /// Which program writes the log; names the run and stands in `run_started`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,26 +135,6 @@ pub(super) struct State {
     urgent: u64,
     syncer: Option<JoinHandle<()>>,
     stop: bool,
-}
-
-/// An open log.
-#[derive(Debug)]
-struct Run {
-    run_id: String,
-    /// Which file of the run, from 1.
-    part: u64,
-    file: Arc<File>,
-    chain: Chain,
-    /// Bytes in this file.
-    bytes: u64,
-    /// Records of the whole run.
-    seq: u64,
-    anchor: Anchor,
-    /// Kept locked while we live; filled with the room for outcomes.
-    marker: File,
-    room: u64,
-    /// Since when there is something that is not synced.
-    dirty: Option<Instant>,
 }
 
 impl AuditLog {
@@ -361,9 +339,13 @@ impl Core {
         if run.bytes >= self.rotate_at {
             self.rotate(run)?;
         }
+        let waits = run.dirty.is_some();
         match run.write(self.options.clock.as_ref(), event_type, payload) {
             Ok(receipt) => {
-                self.wake.notify_one();
+                if !waits {
+                    // The group begins; what follows within 50 ms needs no second call.
+                    self.wake.notify_one();
+                }
                 Ok(receipt)
             }
             Err(Failed::Once(problem)) => Err(unavailable(&problem)),
@@ -618,75 +600,6 @@ impl Core {
         // Only now: until the list knows the head, these two are what proves it.
         let removed = fs::remove_file(head_path(&self.folder(), &run_id));
         removed.and_then(|()| fs::remove_file(open_path(&self.folder(), &run_id))).map_err(cannot)
-    }
-}
-
-/// Why a record was not written.
-enum Failed {
-    /// The file is as it was; another try may succeed.
-    Once(String),
-    /// The file is not what we left.
-    ForGood(String),
-}
-
-impl Run {
-    fn head(&self) -> Head {
-        Head {
-            file: log_name(&self.run_id, self.part),
-            part: self.part,
-            count: self.chain.count,
-            bytes: self.bytes,
-            hash: self.chain.head.clone(),
-        }
-    }
-
-    fn write(&mut self, clock: &dyn Clock, event_type: &str, payload: &str) -> Result<Receipt, Failed> {
-        let once = |error: &dyn std::fmt::Display| Failed::Once(error.to_string());
-        let metadata = self.file.metadata().map_err(|error| once(&error))?;
-        #[cfg(unix)]
-        let removed = std::os::unix::fs::MetadataExt::nlink(&metadata) == 0;
-        #[cfg(not(unix))]
-        let removed = false;
-        if removed || metadata.len() != self.bytes {
-            return Err(Failed::ForGood(
-                "its file was removed or changed by another program; restart the host".to_owned(),
-            ));
-        }
-        let line = self.chain.next(clock.now(), event_type, payload).map_err(|error| once(&error))?;
-        if let Err(error) = (&*self.file).write_all(line.text.as_bytes()) {
-            return Err(match self.file.set_len(self.bytes) {
-                Ok(()) => once(&error),
-                Err(again) => Failed::ForGood(format!("{error}, and half a line cannot be taken back: {again}")),
-            });
-        }
-        self.chain.advance(&line);
-        self.bytes += line.text.len() as u64;
-        self.seq += 1;
-        self.dirty.get_or_insert_with(Instant::now);
-        Ok(Receipt { run_id: self.run_id.clone(), seq: self.seq, event_id: line.event_id })
-    }
-
-    /// Keeps at least this many bytes free, by taking them up.
-    fn reserve(&mut self, wanted: u64) -> io::Result<()> {
-        while self.room < wanted {
-            // Random, so that a file system that compresses or leaves out zeros takes them up as well.
-            let mut block = [0_u8; ROOM as usize];
-            getrandom::fill(&mut block).map_err(io::Error::other)?;
-            if let Err(error) = self.marker.write_all(&block) {
-                self.marker.set_len(self.room)?;
-                self.marker.seek(SeekFrom::Start(self.room))?;
-                return Err(error);
-            }
-            self.room += ROOM;
-        }
-        Ok(())
-    }
-
-    /// Gives the kept room back to the disk.
-    fn release(&mut self) {
-        if self.marker.set_len(0).and_then(|()| self.marker.rewind()).is_ok() {
-            self.room = 0;
-        }
     }
 }
 

@@ -6,27 +6,22 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io::{self, BufRead, BufReader, Read},
+    fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use jiff::Timestamp;
-use serde::Serialize;
-
+pub use super::report::{Finding, FindingKind, Report, RunReport};
 use super::{
     anchor::{Anchor, Found},
-    record::{Chain, GENESIS, Record},
-    run_list::{LIST, LONGEST_LINE, head_path, list_anchor_path, list_path, log_name},
+    judge::{Expected, Judge, Judged, Unread},
+    record::Record,
+    run_list::{LIST, head_path, list_anchor_path, list_path, log_name},
 };
 use crate::{
     error::{Error, Result},
     store::{Folders, MasterKey, file},
 };
-
-/// More failures of one run are counted, not listed.
-const MOST_FAILURES: usize = 1_000;
 
 /// What is to be verified.
 #[derive(Clone, Copy, Debug)]
@@ -39,97 +34,13 @@ pub enum Target<'a> {
     File(&'a Path),
 }
 
-/// What was found.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Report {
-    /// No run has a failure, and there is at least one run.
-    pub valid: bool,
-    /// Everything was judged with its key.
-    pub keyed: bool,
-    /// One entry for each run; the list of runs itself (`runs`) where it has something to say.
-    pub runs: Vec<RunReport>,
-}
-
-/// What was found in one run.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RunReport {
-    /// The run, or the file's name where it names none.
-    pub run_id: String,
-    /// Whole lines.
-    pub events: u64,
-    /// It has not ended cleanly (or not yet): no fault.
-    pub unclean: bool,
-    /// What must not be.
-    pub failures: Vec<Finding>,
-    /// What is worth knowing.
-    pub warnings: Vec<Finding>,
-}
-
-/// One thing that was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// What it is.
-    pub kind: FindingKind,
-    /// In which line of its file, from 1; 0 = the file as a whole.
-    pub line: u64,
-}
-
-/// The kinds of findings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FindingKind {
-    /// The line is not what its hash says, or the file's head is another.
-    HashMismatch,
-    /// The line does not follow the one before.
-    PrevHashMismatch,
-    /// A field of the format is not there, or not of its type.
-    MissingFields,
-    /// A field that the format does not know.
-    UnexpectedField,
-    /// Not a JSON object.
-    JsonParseError,
-    /// The line was not written with the key, or not for this run.
-    HmacMismatch,
-    /// Lines are gone from the end.
-    Truncated,
-    /// The log, or its entry in the list of runs, is not there.
-    Missing,
-    /// Warning: the clock went back.
-    TimestampRegression,
-    /// Warning: without the key, or under another: the chain alone was judged.
-    NotKeyed,
-    /// Warning: there are more failures than are listed.
-    MoreFailures,
-}
-
-impl FindingKind {
-    /// As in the report.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::HashMismatch => "hash_mismatch",
-            Self::PrevHashMismatch => "prev_hash_mismatch",
-            Self::MissingFields => "missing_fields",
-            Self::UnexpectedField => "unexpected_field",
-            Self::JsonParseError => "json_parse_error",
-            Self::HmacMismatch => "hmac_mismatch",
-            Self::Truncated => "truncated",
-            Self::Missing => "missing",
-            Self::TimestampRegression => "timestamp_regression",
-            Self::NotKeyed => "not_keyed",
-            Self::MoreFailures => "more_failures",
-        }
-    }
-}
-
 /// Verifies logs. Blocks for as long as reading them takes.
 ///
 /// # Errors
 /// `invalid_input` for a run id that cannot be one, `config_invalid` for a folder or file that cannot be read. What is
 /// wrong *in* a log is never an error.
 pub fn verify(folders: &Folders, key: Option<&MasterKey>, target: Target<'_>) -> Result<Report> {
-    let verifier = Verifier { folder: folders.audit(), key };
+    let verifier = Verifier { folder: folders.audit(), judge: Judge { key } };
     let runs = match target {
         Target::All => verifier.all(),
         Target::Run(run) => {
@@ -150,12 +61,9 @@ pub fn verify(folders: &Folders, key: Option<&MasterKey>, target: Target<'_>) ->
     })
 }
 
-/// What could not be read, and why.
-struct Unread(PathBuf, io::Error);
-
 struct Verifier<'a> {
     folder: PathBuf,
-    key: Option<&'a MasterKey>,
+    judge: Judge<'a>,
 }
 
 /// What the list of runs says of one run.
@@ -177,54 +85,6 @@ struct Ended {
     torn: bool,
     /// An anchor proved the head.
     anchored: bool,
-}
-
-/// What one file must be.
-#[derive(Default)]
-struct Expected<'a> {
-    /// Whose lines they are; else the first line says.
-    run_id: Option<&'a str>,
-    /// The key that the list names; else the first line says.
-    key_id: Option<&'a str>,
-    /// It stands in our list.
-    listed: bool,
-    /// At least so many lines, and this hash in the last of them.
-    head: Option<(u64, String)>,
-    /// Nothing may come after that.
-    final_head: bool,
-    /// Half a line at the end is no fault.
-    may_be_torn: bool,
-}
-
-/// What was found in one file.
-#[derive(Default)]
-struct Judged {
-    events: u64,
-    failures: Vec<Finding>,
-    warnings: Vec<Finding>,
-    /// Not even one line.
-    absent: bool,
-    torn: bool,
-    first_run_id: String,
-    last_event: String,
-    /// At least one line has a `chain_hmac`.
-    has_hmac: bool,
-}
-
-impl Judged {
-    fn fail(&mut self, kind: FindingKind, line: u64) {
-        if self.failures.len() < MOST_FAILURES {
-            self.failures.push(Finding { kind, line });
-        } else if self.warnings.last().map(|last| last.kind) != Some(FindingKind::MoreFailures) {
-            self.warnings.push(Finding { kind: FindingKind::MoreFailures, line });
-        }
-    }
-
-    fn warn(&mut self, kind: FindingKind, line: u64) {
-        if self.warnings.len() < MOST_FAILURES {
-            self.warnings.push(Finding { kind, line });
-        }
-    }
 }
 
 impl Verifier<'_> {
@@ -287,7 +147,7 @@ impl Verifier<'_> {
             return Ok(vec![self.listed_run(run, known)?]);
         }
         // A copy from elsewhere, perhaps of a run of ours: then its end is known, if it has ended.
-        let first = self.judge(path, &Expected { may_be_torn: true, ..Expected::default() }, |_, _| {})?;
+        let first = self.judge.file(path, &Expected { may_be_torn: true, ..Expected::default() }, |_, _| {})?;
         let Some(known) = listed.get(&first.first_run_id) else { return Ok(vec![self.unlisted(path, inside)?]) };
         let part = name.map_or(1, |(_, part)| part);
         let ended = known.ended.get(&part);
@@ -299,13 +159,13 @@ impl Verifier<'_> {
             final_head: ended.is_some(),
             may_be_torn: ended.is_none_or(|ended| ended.torn),
         };
-        let judged = self.judge(path, &expected, |_, _| {})?;
+        let judged = self.judge.file(path, &expected, |_, _| {})?;
         Ok(vec![report(path, judged)])
     }
 
     /// A file that the list of runs does not name. `ours`: it lies in our folder.
     fn unlisted(&self, path: &Path, ours: bool) -> Result<RunReport, Unread> {
-        let mut judged = self.judge(path, &Expected::default(), |_, _| {})?;
+        let mut judged = self.judge.file(path, &Expected::default(), |_, _| {})?;
         if ours && judged.has_hmac {
             judged.failures.insert(0, Finding { kind: FindingKind::Missing, line: 0 });
         }
@@ -316,7 +176,7 @@ impl Verifier<'_> {
     fn listed_run(&self, run: &str, known: &Listed) -> Result<RunReport, Unread> {
         // Before the log is read, so that a log that grows meanwhile is ahead of it.
         let head_path = head_path(&self.folder, run);
-        let anchor = match self.key {
+        let anchor = match self.judge.key {
             Some(key) if known.key_id == key.id() && !known.closed => {
                 Some(Anchor::read(&head_path, key).map_err(|error| Unread(head_path.clone(), error))?)
             }
@@ -359,7 +219,7 @@ impl Verifier<'_> {
                 final_head: ended.is_some(),
                 may_be_torn: ended.is_none_or(|ended| ended.torn),
             };
-            let judged = self.judge(&path, &expected, |_, _| {})?;
+            let judged = self.judge.file(&path, &expected, |_, _| {})?;
             if ended.is_some_and(|ended| !ended.anchored) && self.judges(&known.key_id) {
                 total.failures.push(Finding { kind: FindingKind::Truncated, line: 0 });
             }
@@ -376,12 +236,12 @@ impl Verifier<'_> {
     }
 
     fn judges(&self, key_id: &str) -> bool {
-        self.key.is_some_and(|key| key.id() == key_id)
+        self.judge.key.is_some_and(|key| key.id() == key_id)
     }
 
     /// The list of runs: whether it is sound, and what it says.
     fn list(&self) -> Result<(Judged, BTreeMap<String, Listed>), Unread> {
-        let anchor = match self.key {
+        let anchor = match self.judge.key {
             Some(key) => {
                 let path = list_anchor_path(&self.folder);
                 Some(Anchor::read(&path, key).map_err(|error| Unread(path, error))?)
@@ -402,7 +262,7 @@ impl Verifier<'_> {
             may_be_torn: true,
             ..Expected::default()
         };
-        let mut judged = self.judge(&list_path(&self.folder), &expected, |line, record| {
+        let mut judged = self.judge.file(&list_path(&self.folder), &expected, |line, record| {
             if record.text("event_type") == "list_unanchored" {
                 unanchored.push(line);
             }
@@ -457,168 +317,6 @@ impl Verifier<'_> {
         files.sort();
         Ok(files)
     }
-
-    /// Reads one file from end to end.
-    fn judge(
-        &self,
-        path: &Path,
-        expected: &Expected<'_>,
-        mut each: impl FnMut(u64, &Record),
-    ) -> Result<Judged, Unread> {
-        let unread = |error| Unread(path.to_owned(), error);
-        let mut judged = Judged::default();
-        let file = match File::open(path) {
-            Ok(file) if file.metadata().map_err(unread)?.is_file() => file,
-            Ok(_) => return Err(unread(io::Error::other("it is not a regular file"))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                judged.absent = true;
-                judged.fail(FindingKind::Missing, 0);
-                return Ok(judged);
-            }
-            Err(error) => return Err(unread(error)),
-        };
-        let mut reader = BufReader::with_capacity(256 * 1024, file);
-        let mut state = Lines { prev: Some(GENESIS.to_owned()), chain: None, time: None, unkeyed: Vec::new() };
-        let mut number = 0;
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            let read = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(unread)?;
-            if read == 0 {
-                break;
-            }
-            let whole = line.last() == Some(&b'\n');
-            if !whole && read as u64 == LONGEST_LINE {
-                number += 1;
-                judged.fail(FindingKind::JsonParseError, number);
-                state.prev = None;
-                skip_line(&mut reader).map_err(unread)?;
-                continue;
-            }
-            let record = Record::parse(&line);
-            // Our own lines end with a newline; half a line is none. (TeaAgent's last one need not.)
-            if !whole && (expected.listed || judged.has_hmac || record.is_none()) {
-                judged.torn = true;
-                if !expected.may_be_torn {
-                    judged.fail(FindingKind::JsonParseError, number + 1);
-                }
-                break;
-            }
-            number += 1;
-            match record {
-                Some(record) => {
-                    self.line(number, &record, expected, &mut state, &mut judged);
-                    each(number, &record);
-                }
-                None if line.iter().all(u8::is_ascii_whitespace) => state.unkeyed.push(number),
-                None => {
-                    judged.fail(FindingKind::JsonParseError, number);
-                    state.prev = None;
-                }
-            }
-        }
-        judged.events = number;
-        self.end(expected, state, &mut judged);
-        Ok(judged)
-    }
-
-    fn line(&self, number: u64, record: &Record, expected: &Expected<'_>, state: &mut Lines, judged: &mut Judged) {
-        let run_id = record.text("run_id");
-        if judged.first_run_id.is_empty() {
-            run_id.clone_into(&mut judged.first_run_id);
-        }
-        record.text("event_type").clone_into(&mut judged.last_event);
-        if !record.is_complete(false) {
-            judged.fail(FindingKind::MissingFields, number);
-        }
-        if record.has_unexpected() {
-            judged.fail(FindingKind::UnexpectedField, number);
-        }
-        let hash = record.text("hash");
-        if record.computed_hash() != hash {
-            judged.fail(FindingKind::HashMismatch, number);
-        }
-        if state.prev.as_deref().is_some_and(|prev| prev != record.text("prev_hash")) {
-            judged.fail(FindingKind::PrevHashMismatch, number);
-        }
-        state.prev = Some(hash.to_owned());
-        if let Some((count, head)) = &expected.head
-            && number == *count
-            && head != hash
-        {
-            judged.fail(FindingKind::HashMismatch, number);
-        }
-
-        // The list's lines each name their key; those of a run share the one of its beginning.
-        let owner = expected.run_id.unwrap_or(run_id);
-        let key_id = match expected.key_id {
-            Some(key_id) => Some(key_id),
-            None if owner == LIST || number == 1 => record.detail("key_id"),
-            None => None,
-        };
-        if let Some(key_id) = key_id
-            && (number == 1 || owner == LIST)
-        {
-            state.chain = self.key.filter(|key| key.id() == key_id).map(|key| Chain::genesis(key, owner));
-        }
-        if record.has("chain_hmac") {
-            judged.has_hmac = true;
-            match &state.chain {
-                Some(chain) => {
-                    if run_id != owner || !chain.authentic(hash, record.text("chain_hmac")) {
-                        judged.fail(FindingKind::HmacMismatch, number);
-                    }
-                }
-                None if judged.warnings.iter().any(|warning| warning.kind == FindingKind::NotKeyed) => {}
-                None => judged.warn(FindingKind::NotKeyed, 0),
-            }
-        } else if state.unkeyed.len() < MOST_FAILURES {
-            state.unkeyed.push(number);
-        }
-        let time = record.time();
-        if time.zip(state.time).is_some_and(|(now, before)| now < before) {
-            judged.warn(FindingKind::TimestampRegression, number);
-        }
-        state.time = time.or(state.time);
-    }
-
-    /// What can be said only at the end.
-    fn end(&self, expected: &Expected<'_>, state: Lines, judged: &mut Judged) {
-        if judged.has_hmac || expected.listed {
-            for line in state.unkeyed {
-                judged.fail(FindingKind::MissingFields, line);
-            }
-        } else if judged.events > 0 {
-            judged.warn(FindingKind::NotKeyed, 0);
-        }
-        // A run that was killed before its first line is no fault; any other log has one.
-        let begun = expected.head.as_ref().is_none_or(|(count, _)| *count > 0);
-        if judged.events == 0 && judged.failures.is_empty() && begun {
-            judged.absent = true;
-            judged.fail(FindingKind::Missing, 0);
-        }
-        if let Some((count, _)) = expected.head {
-            if judged.events < count && !judged.absent {
-                judged.fail(FindingKind::Truncated, judged.events + 1);
-            }
-            if expected.final_head && judged.events > count {
-                // After its end nobody with the key wrote to it.
-                judged.fail(FindingKind::HmacMismatch, count + 1);
-            }
-        }
-        judged.failures.sort_by_key(|failure| failure.line);
-    }
-}
-
-/// What is carried from line to line.
-struct Lines {
-    /// What the next line must follow; unknown after a line that cannot be read.
-    prev: Option<String>,
-    /// Judges HMACs, where that can be done.
-    chain: Option<Chain>,
-    time: Option<Timestamp>,
-    /// Lines that are faulty unless the whole file is of TeaAgent's kind.
-    unkeyed: Vec<u64>,
 }
 
 fn is_set(record: &Record, name: &str, absent: bool) -> bool {
@@ -647,24 +345,5 @@ pub(super) fn parse_name(name: &str) -> Option<(&str, u64)> {
     match stem.split_once('.') {
         None => Some((stem, 1)),
         Some((run, part)) => part.parse().ok().filter(|part| *part > 1).map(|part| (run, part)),
-    }
-}
-
-fn skip_line(reader: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let buffer = reader.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(());
-        }
-        match buffer.iter().position(|byte| *byte == b'\n') {
-            Some(end) => {
-                reader.consume(end + 1);
-                return Ok(());
-            }
-            None => {
-                let length = buffer.len();
-                reader.consume(length);
-            }
-        }
     }
 }
