@@ -263,6 +263,18 @@ mod tests {
     }
 
     #[test]
+    fn the_example_is_understood_without_a_warning() {
+        let configuration = parse(include_str!("../../../../examples/servers.json")).unwrap();
+        assert_eq!(configuration.warnings, []);
+        for server in &configuration.servers {
+            assert!(server.launch.is_ok() && server.warnings.is_empty(), "{server:?}");
+            assert!(server.launch().unwrap().cautions(None).is_empty(), "{server:?}");
+        }
+        let ids: Vec<_> = configuration.servers.iter().map(|server| server.id.as_str()).collect();
+        assert_eq!(ids, ["my-notes", "github", "time", "web"]);
+    }
+
+    #[test]
     fn one_bad_entry_spoils_itself_only() {
         let configuration = parse(
             r#"{"mcpServers":{"good":{"command":"x"},"bad":{"type":"url"},"worse":7,"fine":{"url":"http://h/"}}}"#,

@@ -372,7 +372,8 @@ impl Draft {
                 ["bearer ", "basic ", "token "].iter().find(|scheme| rest.to_ascii_lowercase().starts_with(*scheme));
             let start = start + scheme.map_or(0, |scheme| scheme.len());
             let (kept, value) = text.split_at_checked(start).unwrap_or(("", text.as_str()));
-            if !looks_secret(value) && !(promised && value.len() >= 4) {
+            let secret = looks_secret(value) || (promised && value.len() >= 4);
+            if !secret {
                 return;
             }
             if is_placeholder(value) {

@@ -240,7 +240,7 @@ impl<'a> Resolver<'a> {
         if expanded.text.expose().contains('\0') {
             return Err(self.failed(
                 LaunchReason::UnresolvedVariable,
-                format!("{} holds a NUL character", describe(field)),
+                &format!("{} holds a NUL character", describe(field)),
                 LaunchDetails { field: Some(field.to_owned()), ..LaunchDetails::default() },
             ));
         }
@@ -292,7 +292,7 @@ impl<'a> Resolver<'a> {
                 let path = folder.display().to_string();
                 Err(self.failed(
                     LaunchReason::BadCwd,
-                    format!("its working folder `{path}` {problem}; correct `cwd`"),
+                    &format!("its working folder `{path}` {problem}; correct `cwd`"),
                     LaunchDetails { field: Some("/cwd".to_owned()), path: Some(path), ..LaunchDetails::default() },
                 ))
             }
@@ -324,7 +324,7 @@ impl<'a> Resolver<'a> {
             None => {
                 return Err(self.failed(
                     LaunchReason::NotFound,
-                    format!("`{command}` is a path from some folder, and no `cwd` says which; write the whole path"),
+                    &format!("`{command}` is a path from some folder, and no `cwd` says which; write the whole path"),
                     LaunchDetails {
                         field: Some("/command".to_owned()),
                         path: Some(command.to_owned()),
@@ -372,7 +372,7 @@ impl<'a> Resolver<'a> {
         let count = folders.len();
         Err(self.failed(
             LaunchReason::NotFound,
-            format!("`{command}` is in none of the {count} folders of PATH; {advice}"),
+            &format!("`{command}` is in none of the {count} folders of PATH; {advice}"),
             LaunchDetails {
                 field: Some("/command".to_owned()),
                 path: Some(command.to_owned()),
@@ -400,7 +400,7 @@ impl<'a> Resolver<'a> {
         let looked_in = path.parent().map(|folder| folder.display().to_string()).into_iter().collect();
         self.failed(
             reason,
-            format!("`{shown}` {problem}"),
+            &format!("`{shown}` {problem}"),
             LaunchDetails {
                 field: Some("/command".to_owned()),
                 path: Some(shown),
@@ -479,12 +479,12 @@ impl<'a> Resolver<'a> {
         };
         self.failed(
             LaunchReason::UnresolvedVariable,
-            message,
+            &message,
             LaunchDetails { field: Some(field.to_owned()), ..LaunchDetails::default() },
         )
     }
 
-    fn failed(&self, reason: LaunchReason, problem: String, details: LaunchDetails) -> Error {
+    fn failed(&self, reason: LaunchReason, problem: &str, details: LaunchDetails) -> Error {
         Error::LaunchFailed {
             server: self.server.clone(),
             reason,
