@@ -12,7 +12,7 @@ mod pointer;
 mod read;
 mod write;
 
-use std::{cmp::Ordering, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
 use serde_json::value::RawValue;
@@ -287,7 +287,7 @@ impl Object {
     }
 
     /// The members by the code points of their names.
-    fn sorted(&self) -> Vec<&(String, Value)> {
+    pub(crate) fn sorted(&self) -> Vec<&(String, Value)> {
         let mut members: Vec<_> = self.0.iter().collect();
         // UTF-8 sorts as its code points do.
         members.sort_unstable_by(|(one, _), (other, _)| one.as_str().cmp(other));
@@ -297,12 +297,7 @@ impl Object {
 
 impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len()
-            && self
-                .sorted()
-                .into_iter()
-                .zip(other.sorted())
-                .all(|(one, other)| one.0.as_str().cmp(&other.0) == Ordering::Equal && one.1 == other.1)
+        self.len() == other.len() && self.sorted().into_iter().zip(other.sorted()).all(|(one, other)| one == other)
     }
 }
 

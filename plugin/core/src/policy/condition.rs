@@ -155,7 +155,11 @@ fn loosely_equal(one: &Value, other: &Value) -> bool {
 
 fn loosely_equal_objects(one: &Object, other: &Object) -> bool {
     one.len() == other.len()
-        && one.iter().all(|(name, value)| other.get(name).is_some_and(|other| loosely_equal(value, other)))
+        && one
+            .sorted()
+            .into_iter()
+            .zip(other.sorted())
+            .all(|((name, value), (other_name, other))| name == other_name && loosely_equal(value, other))
 }
 
 /// One line for each constraint, in words.

@@ -58,8 +58,9 @@ impl OwnFolders {
     /// Where a server's relative paths begin.
     pub fn with_base(mut self, folder: &Path) -> Self {
         let base = components_of(folder);
+        let names: Vec<&str> = base.iter().map(String::as_str).collect();
         // In there every word would be a path of ours; such a server was confirmed with its working folder shown.
-        if !self.is_within(&base) {
+        if !self.is_within(&names) {
             self.bases.push(base);
         }
         self
@@ -67,7 +68,8 @@ impl OwnFolders {
 
     /// Whether a path, as it is, lies in one of them.
     pub fn contains(&self, path: &Path) -> bool {
-        self.is_within(&components_of(path))
+        let path = components_of(path);
+        self.is_within(&path.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// Whether anything in what is asked leads there.
@@ -131,25 +133,25 @@ impl OwnFolders {
         match start {
             Start::At(start) => self.is_within(&walk(start, rest)),
             Start::Unknown => {
-                let from_base = |base: &Vec<String>| self.is_within(&walk(base.clone(), rest));
-                let walked = walk(Vec::new(), rest);
+                let from_base = |base: &Vec<String>| self.is_within(&walk(base, rest));
+                let walked = walk(&[], rest);
                 self.bases.iter().any(from_base) || self.folders.iter().any(|folder| has_tail(&walked, folder))
             }
         }
     }
 
     /// Where a path begins, and how it goes on from there.
-    fn start_of<'a>(&self, path: &'a str) -> (Start, &'a str) {
+    fn start_of<'a>(&'a self, path: &'a str) -> (Start<'a>, &'a str) {
         let split = |text: &'a str| {
             let end = text.find(['/', '\\']).unwrap_or(text.len());
             text.split_at(end)
         };
         if path.starts_with(['/', '\\']) {
-            return (Start::At(Vec::new()), path);
+            return (Start::At(&[]), path);
         }
         if path.starts_with('~') {
             // `~somebody` may be this very user.
-            return (Start::At(self.home.clone()), split(path).1);
+            return (Start::At(&self.home), split(path).1);
         }
         let (first, rest) = split(path);
         let name = first
@@ -159,19 +161,19 @@ impl OwnFolders {
             .or_else(|| first.strip_prefix('%').and_then(|name| name.strip_suffix('%')));
         match name {
             Some(name) => match self.variables.get(name) {
-                Some(value) => (Start::At(value.clone()), rest),
+                Some(value) => (Start::At(value), rest),
                 None => (Start::Unknown, rest),
             },
             // `c:` is where every other path begins too.
-            None if first.len() == 2 && first.ends_with(':') => (Start::At(Vec::new()), rest),
+            None if first.len() == 2 && first.ends_with(':') => (Start::At(&[]), rest),
             None => (Start::Unknown, path),
         }
     }
 
-    fn is_within(&self, path: &[String]) -> bool {
+    fn is_within(&self, path: &[&str]) -> bool {
         // `/proc/self/root/…` is `/…`.
         let path = match path {
-            [proc, _, root, rest @ ..] if proc == "proc" && root == "root" => rest,
+            ["proc", _, "root", rest @ ..] => rest,
             path => path,
         };
         self.folders
@@ -180,8 +182,8 @@ impl OwnFolders {
     }
 }
 
-enum Start {
-    At(Vec<String>),
+enum Start<'a> {
+    At(&'a [String]),
     Unknown,
 }
 
@@ -192,25 +194,26 @@ fn components_of(path: &Path) -> Vec<String> {
         [_, b':', ..] => text.get(2..).unwrap_or_default(),
         _ => &text,
     };
-    walk(Vec::new(), rest)
+    walk(&[], rest).into_iter().map(str::to_owned).collect()
 }
 
 /// Follows a path from a folder, without asking the disk.
-fn walk(mut at: Vec<String>, path: &str) -> Vec<String> {
+fn walk<'a>(from: &'a [String], path: &'a str) -> Vec<&'a str> {
+    let mut at: Vec<&str> = from.iter().map(String::as_str).collect();
     for name in path.split(['/', '\\']) {
         match name {
             "" | "." => {}
             ".." => {
                 at.pop();
             }
-            name => at.push(name.to_owned()),
+            name => at.push(name),
         }
     }
     at
 }
 
 /// Whether the last two names of a folder of ours stand one after the other in a path whose beginning is unknown.
-fn has_tail(path: &[String], folder: &[String]) -> bool {
+fn has_tail(path: &[&str], folder: &[String]) -> bool {
     let tail = folder.get(folder.len().saturating_sub(2)..).unwrap_or_default();
     path.windows(tail.len().max(1)).any(|part| tail.iter().zip(part).all(|(name, part)| may_be(name, part)))
 }
