@@ -5,7 +5,7 @@
 //!
 //! | module | its one job |
 //! | --- | --- |
-//! | [`decide`] | the decision: facts in, verdict and rule name out |
+//! | [`mod@decide`] | the decision: facts in, verdict and rule name out |
 //! | [`subject`] | what is asked for, as decisions look at it |
 //! | [`mode`], [`class`] | what happens to a call that nothing else decides |
 //! | [`rule`], [`condition`], [`target`] | what the person has said about calls to come |
