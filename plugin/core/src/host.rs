@@ -5,13 +5,28 @@
 //! MCP clients, the command line and the settings window are callers of the same methods.
 
 mod admin;
+mod build;
+mod call;
+mod connect;
+mod flight;
+mod list;
+mod rulebook;
+mod server;
+mod view;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    time::Duration,
+};
 
-use tokio::sync::broadcast;
+use tokio::sync::{Notify, broadcast};
 use tokio_util::sync::CancellationToken;
 
+use self::{connect::Want, rulebook::Rulebook, server::Server};
+
 pub use admin::{Admin, GrantTarget, NewRule, ServerChange};
+pub use build::HostBuilder;
 
 use crate::{
     approval::Prompter,
@@ -72,192 +87,279 @@ pub struct Approval {
 
 /// The host. Cheap to clone.
 #[derive(Clone)]
-pub struct Host {
-    #[allow(dead_code)]
-    inner: Arc<()>,
-}
+pub struct Host(Arc<Inner>);
 
-/// What a [`Host`] is made of.
-pub struct HostBuilder {
-    #[allow(dead_code)]
+/// What all clones of a [`Host`] share.
+pub(crate) struct Inner {
+    /// Which program this is.
     origin: Origin,
+    clock: Arc<dyn Clock>,
+    /// The product's folder.
+    folders: Folders,
+    /// Every configured server by id. The lock is held for a look-up, never across a wait.
+    servers: RwLock<BTreeMap<ServerId, Arc<Server>>>,
+    /// What is wrong with servers.json as a whole; the last good state goes on.
+    config_problem: Mutex<Option<Error>>,
+    /// Rules, pins, confirmations, modes; tokens and what lives in memory only.
+    rulebook: Rulebook,
+    /// The one dialog and the line before it.
+    queue: Queue,
+    /// The log. A call that cannot be written to it is not sent.
+    log: AuditLog,
+    /// Where commands are looked for: the login shell's PATH.
+    environment: SearchEnvironment,
+    /// `${secret:…}`.
+    secrets: Arc<Secrets>,
+    /// The children of this process, and the watchdog over them; started with the first one.
+    processes: tokio::sync::OnceCell<Processes>,
+    /// When pages and models asked to connect, on the monotonic clock, the last minute of it.
+    connect_asks: Mutex<Vec<Duration>>,
+    /// Calls under way by caller and id, so that a caller can take its own back.
+    calls: Mutex<HashMap<(Caller, CallId), CancellationToken>>,
+    /// Live events.
+    events: broadcast::Sender<HostEvent>,
+    /// Something that a decision rests on may have changed.
+    changed: Notify,
+    /// The person paused everything that is not their own.
+    paused: std::sync::atomic::AtomicBool,
+    /// Cancelled by [`Host::shutdown`].
+    closing: CancellationToken,
 }
 
-impl HostBuilder {
-    /// Asks the person; without one, what needs an answer is denied.
-    pub fn prompter(self, _prompter: Arc<dyn Prompter>) -> Self {
-        self
-    }
-
-    /// `--permission-mode`, for this run.
-    pub fn permission_mode(self, _mode: Option<String>) -> Self {
-        self
-    }
-
-    /// `--approve-scoped [SERVER/]TOOL:SHA256`.
-    pub fn approve_scoped(self, _digests: Vec<String>) -> Self {
-        self
-    }
-
-    /// `--audit-full`: arguments and results are kept in the log.
-    pub fn audit_full(self, _full: bool) -> Self {
-        self
-    }
-
-    /// Opens the stores and reads the configuration. Starts nothing.
-    pub async fn build(self) -> Result<Host> {
-        todo!()
-    }
-}
-
-#[allow(unused_variables, clippy::todo, missing_docs)]
 impl Host {
     /// Begins a host over the product's folder, or over `config_dir` (`--config-dir`).
     pub fn builder(origin: Origin, config_dir: Option<std::path::PathBuf>) -> HostBuilder {
-        HostBuilder { origin }
+        HostBuilder::new(origin, config_dir)
     }
 
     /// Live events.
     pub fn events(&self) -> broadcast::Receiver<HostEvent> {
-        todo!()
+        self.0.events.subscribe()
     }
 
     /// What only a person may do. The plugin hands this to the settings window alone.
     pub fn admin(&self) -> Admin {
-        todo!()
+        Admin::new(self.clone())
     }
 
     /// Ends every server and closes the log (`run_completed`). Idempotent.
     pub async fn shutdown(&self) {
-        todo!()
+        self.0.closing.cancel();
+        let servers: Vec<_> = self.0.servers().values().cloned().collect();
+        let ends = servers.into_iter().map(|server| {
+            let inner = self.0.clone();
+            tokio::spawn(async move {
+                let session = server.state().stop();
+                if let Some(session) = session {
+                    inner.close(&server, session, true).await;
+                }
+            })
+        });
+        // All at once: the slowest one's few seconds are the whole of it.
+        for end in ends.collect::<Vec<_>>() {
+            let _ = end.await;
+        }
+        self.0.log.complete().await;
     }
 
-    /// All configured servers, invalid entries included.
+    /// All configured servers, invalid entries included, by id.
     pub fn list_servers(&self, audience: Audience) -> Vec<ServerStatus> {
-        todo!()
+        let servers: Vec<_> = self.0.servers().values().cloned().collect();
+        servers.iter().map(|server| self.0.status(server, audience)).collect()
     }
 
     /// One server.
     pub fn server_status(&self, server: &str, audience: Audience) -> Result<ServerStatus> {
-        todo!()
+        Ok(self.0.status(&self.0.server(server)?, audience))
     }
 
     /// Connects and takes a hold for `caller`.
+    ///
+    /// # Errors
+    ///
+    /// `server_not_found`, `config_invalid`, `server_disabled`, `server_unapproved`, `launch_failed`, `rate_limited`.
     pub async fn connect_server(&self, server: &str, caller: &Caller, options: RequestOptions) -> Result<ServerStatus> {
-        todo!()
+        let server = self.0.server(server)?;
+        let call = self.0.enter(caller, &options)?;
+        self.0.limited(&options, &format!("connecting `{}`", server.id), self.0.connect(&server, Want::Connect(caller.kind()), call.cancel())).await?;
+        server.state().holds.insert(caller.clone());
+        Ok(self.0.status(&server, audience_of(caller)))
     }
 
-    /// Releases the caller's hold; the process ends when nobody holds it and nothing is in flight.
+    /// Releases the caller's hold; the process ends when nobody holds it and nothing is in flight. What the person
+    /// disconnects (settings window, command line) ends for everybody.
     pub async fn disconnect_server(&self, server: &str, caller: &Caller) -> Result<()> {
-        todo!()
+        let server = self.0.server(server)?;
+        let everybody = matches!(caller.kind(), CallerKind::Settings | CallerKind::Cli);
+        self.0.release(&server, caller, everybody).await;
+        Ok(())
     }
 
+    /// The tools, with what `caller` would meet. Of a server that is not connected: the last known ones of this run.
     pub async fn list_tools(&self, server: &str, caller: &Caller, options: RequestOptions) -> Result<Vec<ToolSummary>> {
-        todo!()
+        let server = self.0.server(server)?;
+        let call = self.0.enter(caller, &options)?;
+        let list = self.0.limited(&options, &listing(&server), self.0.tools(&server, caller, call.cancel())).await?;
+        list.items.iter().map(|tool| self.0.tool_summary(&server, tool, caller)).collect()
     }
 
-    pub async fn list_resources(
-        &self,
-        server: &str,
-        caller: &Caller,
-        options: RequestOptions,
-    ) -> Result<Vec<ResourceSummary>> {
-        todo!()
+    /// The resources.
+    pub async fn list_resources(&self, server: &str, caller: &Caller, options: RequestOptions) -> Result<Vec<ResourceSummary>> {
+        let server = self.0.server(server)?;
+        let call = self.0.enter(caller, &options)?;
+        let list = self.0.limited(&options, &listing(&server), self.0.resources(&server, caller, call.cancel())).await?;
+        Ok(list.items.clone())
     }
 
+    /// The resource templates.
     pub async fn list_resource_templates(
         &self,
         server: &str,
         caller: &Caller,
         options: RequestOptions,
     ) -> Result<Vec<ResourceTemplateSummary>> {
-        todo!()
+        let server = self.0.server(server)?;
+        let call = self.0.enter(caller, &options)?;
+        let list = self.0.limited(&options, &listing(&server), self.0.templates(&server, caller, call.cancel())).await?;
+        Ok(list.items.clone())
     }
 
-    pub async fn list_prompts(
-        &self,
-        server: &str,
-        caller: &Caller,
-        options: RequestOptions,
-    ) -> Result<Vec<PromptSummary>> {
-        todo!()
-    }
-
-    /// THE choke point for calls.
-    pub async fn call_tool(&self, call: ToolCall, caller: Caller, options: RequestOptions) -> Result<ToolResult> {
-        todo!()
-    }
-
-    /// Asks now, for exactly this call, and returns a token for it.
-    pub async fn request_approval(&self, call: ToolCall, caller: Caller, options: RequestOptions) -> Result<Approval> {
-        todo!()
-    }
-
-    pub async fn read_resource(
-        &self,
-        server: &str,
-        uri: &str,
-        caller: Caller,
-        options: RequestOptions,
-    ) -> Result<ResourceContent> {
-        todo!()
-    }
-
-    /// `arguments`: an object of strings, or absent.
-    pub async fn get_prompt(
-        &self,
-        server: &str,
-        name: &str,
-        arguments: Option<json::Value>,
-        caller: Caller,
-        options: RequestOptions,
-    ) -> Result<PromptContent> {
-        todo!()
-    }
-
-    pub async fn complete(
-        &self,
-        server: &str,
-        target: CompletionTarget,
-        argument: (String, String),
-        context: std::collections::BTreeMap<String, String>,
-        caller: Caller,
-        options: RequestOptions,
-    ) -> Result<Completion> {
-        todo!()
-    }
-
-    /// Subscribes; changes arrive as `HostEvent::ResourceUpdated`. Reference-counted: the server is told on the first
-    /// subscribe and the last unsubscribe.
-    pub async fn subscribe_resource(
-        &self,
-        server: &str,
-        uri: &str,
-        caller: Caller,
-        options: RequestOptions,
-    ) -> Result<()> {
-        todo!()
-    }
-
-    pub async fn unsubscribe_resource(&self, server: &str, uri: &str, caller: &Caller) -> Result<()> {
-        todo!()
+    /// The prompts.
+    pub async fn list_prompts(&self, server: &str, caller: &Caller, options: RequestOptions) -> Result<Vec<PromptSummary>> {
+        let server = self.0.server(server)?;
+        let call = self.0.enter(caller, &options)?;
+        let list = self.0.limited(&options, &listing(&server), self.0.prompts(&server, caller, call.cancel())).await?;
+        Ok(list.items.clone())
     }
 
     /// A document is gone (reload, closed): its calls end, its tokens, holds and subscriptions are void.
     pub fn forget_document(&self, window: &str, document: u64) {
-        todo!()
+        let gone = Caller::Page { window: window.to_owned(), document };
+        self.0.rulebook.forget(&gone);
+        self.0.calls().iter().filter(|((caller, _), _)| *caller == gone).for_each(|(_, cancel)| cancel.cancel());
+        self.0.queue.withdraw_where(|question| question.caller == gone);
+        let held: Vec<_> = self.0.servers().values().filter(|server| server.state().concerns(&gone)).cloned().collect();
+        for server in held {
+            let (inner, gone) = (self.0.clone(), gone.clone());
+            tokio::spawn(async move {
+                inner.unsubscribe_all(&server, &gone).await;
+                inner.release(&server, &gone, false).await;
+            });
+        }
     }
 
     /// Takes back a call of this caller by its id. Unknown ids are ignored.
     pub fn cancel_call(&self, caller: &Caller, call: &CallId) {
-        todo!()
-    }
-
-    /// Validates arguments and computes the payload digest: `(canonical, sha256)`.
-    pub fn payload_digest(&self, tool: &str, arguments: Option<json::Value>) -> Result<(String, String)> {
-        todo!()
+        if let Some(cancel) = self.0.calls().get(&(caller.clone(), call.clone())) {
+            cancel.cancel();
+        }
     }
 }
 
-#[allow(dead_code)]
-fn _arguments(_: Arguments) {}
+impl Inner {
+    fn servers(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<ServerId, Arc<Server>>> {
+        self.servers.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn calls(&self) -> MutexGuard<'_, HashMap<(Caller, CallId), CancellationToken>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A server by its id, or by its key where that names exactly one.
+    fn server(&self, name: &str) -> Result<Arc<Server>> {
+        let servers = self.servers();
+        let by_id = ServerId::parse(name).ok().and_then(|id| servers.get(&id).cloned());
+        if let Some(server) = by_id {
+            return Ok(server);
+        }
+        let mut by_key = servers.values().filter(|server| server.config().key == name);
+        match (by_key.next(), by_key.next()) {
+            (Some(server), None) => Ok(server.clone()),
+            _ => Err(Error::ServerNotFound { server: crate::approval::inert::line(name, 64) }),
+        }
+    }
+
+    fn status(&self, server: &Server, audience: Audience) -> ServerStatus {
+        server.status(self.is_confirmed(&server.config()), audience)
+    }
+
+    fn emit(&self, event: HostEvent) {
+        // Nobody listening is fine.
+        let _ = self.events.send(event);
+    }
+
+    /// Definitions, fingerprints or rules may be others: whoever waits with a decision looks again.
+    fn definitions_changed(&self) {
+        self.changed.notify_waiters();
+    }
+
+    /// `work` within the caller's own limit, which bounds it from here on.
+    async fn limited<T>(&self, options: &RequestOptions, what: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
+        match options.timeout {
+            None => work.await,
+            Some(limit) => tokio::select! {
+                outcome = work => outcome,
+                () = self.clock.sleep(limit) => Err(Error::Timeout {
+                    server: None,
+                    what: what.to_owned(),
+                    after_ms: u32::try_from(limit.as_millis()).unwrap_or(u32::MAX),
+                    sent: false,
+                }),
+            },
+        }
+    }
+
+    /// Enters a request into the list of calls under way.
+    fn enter(self: &Arc<Self>, caller: &Caller, options: &RequestOptions) -> Result<Underway> {
+        if self.closing.is_cancelled() {
+            return Err(Error::internal("the host is shutting down"));
+        }
+        let id = match &options.call_id {
+            Some(id) => id.clone(),
+            None => CallId::random()?,
+        };
+        let cancel = options.cancel.child_token();
+        let key = (caller.clone(), id);
+        let mut calls = self.calls();
+        if calls.contains_key(&key) {
+            return Err(Error::invalid_input("/callId", "a call with this `callId` is under way already"));
+        }
+        calls.insert(key.clone(), cancel.clone());
+        Ok(Underway { inner: self.clone(), key, cancel })
+    }
+}
+
+/// A request under way; leaves the list when dropped.
+pub(crate) struct Underway {
+    inner: Arc<Inner>,
+    key: (Caller, CallId),
+    cancel: CancellationToken,
+}
+
+impl Underway {
+    fn cancel(&self) -> &CancellationToken {
+        &self.cancel
+    }
+
+    fn id(&self) -> &CallId {
+        &self.key.1
+    }
+}
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        self.inner.calls().remove(&self.key);
+    }
+}
+
+/// Who reads what this caller is told.
+fn audience_of(caller: &Caller) -> Audience {
+    match caller.kind() {
+        CallerKind::Cli | CallerKind::Settings => Audience::Person,
+        CallerKind::Page | CallerKind::Agent | CallerKind::Serve => Audience::Page,
+    }
+}
+
+fn listing(server: &Server) -> String {
+    format!("listing `{}`", server.id)
+}

@@ -110,7 +110,9 @@ impl Queue {
     }
 
     /// Asks, and waits for the turn and the answer. Dropping the future withdraws the question.
-    pub async fn ask(&self, question: Question, cancel: &CancellationToken) -> Outcome {
+    ///
+    /// `on_shown` is called once, when the person can see it.
+    pub async fn ask(&self, question: Question, cancel: &CancellationToken, on_shown: &(dyn Fn() + Sync)) -> Outcome {
         let Some(prompter) = self.prompter.clone().filter(|prompter| prompter.is_present()) else {
             return Outcome::Unavailable;
         };
@@ -131,7 +133,7 @@ impl Queue {
         let out_of_time = async {
             // A dialog that is never mapped must not hold the line for ever either.
             tokio::select! {
-                _ = shown => {}
+                shown = shown => if shown.is_ok() { on_shown() },
                 () = self.clock.sleep(LONGEST_WAIT) => {}
             }
             self.clock.sleep(time_to_answer).await;
@@ -355,7 +357,7 @@ mod tests {
     fn ask(queue: &Arc<Queue>, question: Question) -> (tokio::task::JoinHandle<Outcome>, CancellationToken) {
         let (queue, cancel) = (queue.clone(), CancellationToken::new());
         let token = cancel.clone();
-        (tokio::spawn(async move { queue.ask(question, &token).await }), cancel)
+        (tokio::spawn(async move { queue.ask(question, &token, &|| {}).await }), cancel)
     }
 
     async fn waits(queue: &Queue, count: usize) {
@@ -392,8 +394,8 @@ mod tests {
             waits(&queue, at + 1).await;
         }
         person.has_open(1).await;
-        assert_eq!(queue.ask(question("a4", page(), "a"), &CancellationToken::new()).await, Outcome::Busy);
-        assert_eq!(queue.ask(question("d1", page(), "d"), &CancellationToken::new()).await, Outcome::Busy);
+        assert_eq!(queue.ask(question("a4", page(), "a"), &CancellationToken::new(), &|| {}).await, Outcome::Busy);
+        assert_eq!(queue.ask(question("d1", page(), "d"), &CancellationToken::new(), &|| {}).await, Outcome::Busy);
     }
 
     #[tokio::test(start_paused = true)]
@@ -437,6 +439,6 @@ mod tests {
     #[tokio::test]
     async fn without_a_prompter_nobody_is_asked() {
         let queue = Queue::new(None, SystemClock::shared());
-        assert_eq!(queue.ask(question("one", page(), "a"), &CancellationToken::new()).await, Outcome::Unavailable);
+        assert_eq!(queue.ask(question("one", page(), "a"), &CancellationToken::new(), &|| {}).await, Outcome::Unavailable);
     }
 }

@@ -1,0 +1,282 @@
+//! The gate: from an operation that is wanted to an [`Approved`] one, or to the reason why not.
+//!
+//! `policy` decides, [`Queue`] asks, the [`Desk`] (the host) tells what is true now and makes an answer count. This is the
+//! only caller of `Approved::grant`.
+
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Approved, ChoiceKind, inert,
+    proof::Grant,
+    queue::{Outcome, Question, Queue},
+    wording::{self, Asked, Offers, Reason},
+};
+use crate::{
+    clock::BoxFuture,
+    error::{Error, Result},
+    event::ApprovalOutcome,
+    model::{CallId, Caller, CompletionTarget, Operation},
+    policy::{Decision, RuleName},
+};
+
+/// How long a grant may lie before it is written to the wire.
+const GRANT_LIFE: SignedDuration = SignedDuration::from_secs(30);
+
+/// What a decision rests on. Another basis = another decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Basis {
+    /// The server's confirmed fingerprint.
+    pub fingerprint: String,
+    /// The definition that was looked at; tools only.
+    pub definition_hash: Option<String>,
+    /// Which connection.
+    pub generation: u64,
+    /// The revision of the rules.
+    pub policy_revision: u64,
+}
+
+impl Basis {
+    /// Whether the same thing would be done: everything but the revision of the rules.
+    fn is_of_same_thing(&self, other: &Self) -> bool {
+        self.fingerprint == other.fingerprint && self.definition_hash == other.definition_hash && self.generation == other.generation
+    }
+}
+
+/// What is true of an operation now.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// What policy says.
+    pub decision: Decision,
+    /// What it rests on.
+    pub basis: Basis,
+    /// Why the person would be asked.
+    pub reason: Reason,
+    /// What they would be offered.
+    pub offers: Offers,
+    /// The person's own name for the server.
+    pub server_name: String,
+}
+
+/// What the gate needs of the host.
+pub trait Desk: Send + Sync {
+    /// Gathers the facts and decides. Reads only; never waits.
+    fn look(&self, operation: &Operation, caller: &Caller) -> Result<Look>;
+
+    /// Resolves when something that a look rests on may have changed.
+    fn changed(&self) -> BoxFuture<()>;
+
+    /// Makes an answer count: the rule it makes, the definition it pins, the silence it asks for. Written down.
+    fn settle(&self, operation: &Operation, caller: &Caller, look: &Look, choice: ChoiceKind) -> Result<()>;
+
+    /// A question is shown, with the hash of what is shown.
+    fn shown(&self, question: &Question);
+
+    /// A question ended.
+    fn answered(&self, question: &Question, outcome: Outcome);
+
+    /// The payload digest that would let exactly this through; told only to the one who is denied.
+    fn digest(&self, operation: &Operation) -> Option<String>;
+}
+
+/// Lets through what may be done.
+pub struct Gate<'a> {
+    /// Whom to ask through.
+    pub queue: &'a Queue,
+    /// The host.
+    pub desk: &'a dyn Desk,
+    /// Now.
+    pub now: Timestamp,
+}
+
+impl Gate<'_> {
+    /// Decides, asks where that is the decision, and grants or says why not.
+    ///
+    /// Waits for a person; ends with `mcp.cancelled` when `cancel` is.
+    pub async fn pass(&self, operation: Operation, caller: &Caller, call: &CallId, cancel: &CancellationToken) -> Result<Approved> {
+        loop {
+            let changed = self.desk.changed();
+            let look = self.desk.look(&operation, caller)?;
+            let rule = match &look.decision {
+                Decision::Allow(rule) => return Ok(self.grant(operation, caller, look.basis, rule)),
+                Decision::Deny(rule) => return Err(self.denied(&operation, rule)),
+                Decision::Ask(rule) => rule.clone(),
+            };
+            let sheet = wording::operation_sheet(
+                &Asked {
+                    id: format!("{call}-{}", look.basis.policy_revision),
+                    caller,
+                    server_name: &look.server_name,
+                    operation: &operation,
+                    reason: look.reason.clone(),
+                    offers: look.offers.clone(),
+                },
+                self.queue.language(),
+            );
+            let question = Question {
+                caller: caller.clone(),
+                server: Some(operation.server().clone()),
+                name: subject(&operation),
+                sheet,
+            };
+            let shown = || self.desk.shown(&question);
+            let outcome = tokio::select! {
+                outcome = self.queue.ask(question.clone(), cancel, &shown) => outcome,
+                // What it was about is another: this dialog closes, and it is decided again.
+                () = self.material_change(changed, &operation, caller, &look) => {
+                    self.desk.answered(&question, Outcome::Withdrawn);
+                    continue;
+                }
+            };
+            self.desk.answered(&question, outcome);
+            let choice = match outcome {
+                Outcome::Chosen(choice) => choice,
+                other => return Err(self.unanswered(&operation, &rule, other)),
+            };
+            if !choice.allows() {
+                self.desk.settle(&operation, caller, &look, choice)?;
+                return Err(Error::ApprovalDenied {
+                    server: Some(operation.server().clone()),
+                    what: describe(&operation),
+                    rule: RuleName::Answer(choice).to_string(),
+                });
+            }
+            // The answer counts for what was shown; if that is not what is there now, it counts for nothing.
+            let now = self.desk.look(&operation, caller)?;
+            if !now.basis.is_of_same_thing(&look.basis) || now.decision != look.decision {
+                continue;
+            }
+            self.desk.settle(&operation, caller, &look, choice)?;
+            let settled = self.desk.look(&operation, caller)?;
+            if !settled.basis.is_of_same_thing(&look.basis) {
+                continue;
+            }
+            return Ok(self.grant(operation, caller, settled.basis, &RuleName::Answer(choice)));
+        }
+    }
+
+    fn grant(&self, operation: Operation, caller: &Caller, basis: Basis, rule: &RuleName) -> Approved {
+        let deadline = self.now.checked_add(GRANT_LIFE).unwrap_or(Timestamp::MAX);
+        Approved::grant(
+            operation,
+            Grant {
+                caller: caller.clone(),
+                fingerprint: basis.fingerprint,
+                definition_hash: basis.definition_hash,
+                generation: basis.generation,
+                policy_revision: basis.policy_revision,
+                rule: rule.to_string(),
+                deadline,
+            },
+        )
+    }
+}
+
+impl Gate<'_> {
+    /// Resolves when the operation is not the same thing any more, or would not be asked about for the same reason.
+    async fn material_change(&self, mut changed: BoxFuture<()>, operation: &Operation, caller: &Caller, shown: &Look) {
+        loop {
+            changed.await;
+            changed = self.desk.changed();
+            let same = self
+                .desk
+                .look(operation, caller)
+                .is_ok_and(|now| now.basis.is_of_same_thing(&shown.basis) && now.decision == shown.decision);
+            if !same {
+                return;
+            }
+        }
+    }
+
+    fn denied(&self, operation: &Operation, rule: &RuleName) -> Error {
+        let what = describe(operation);
+        let server = Some(operation.server().clone());
+        let rule_name = rule.to_string();
+        // What would have been asked about, if there were somebody to ask.
+        if rule.is_question() && !self.queue.is_present() {
+            return self.unavailable(operation, rule);
+        }
+        let message = match rule {
+            RuleName::DenyRule(id) => format!("{what} is denied by your rule `{id}`; revoke it to change that"),
+            RuleName::ModeReadOnly => format!("{what} is denied: the mode is `read-only` and the tool is not classed as reading only"),
+            RuleName::TooLargeToShow => format!("{what} has more arguments than a person can be shown (256 KiB); send less"),
+            RuleName::Silenced => format!("{what} is denied: such requests were denied several times and are silenced for a while"),
+            _ => format!("{what} is denied by policy"),
+        };
+        Error::PolicyDenied { server, rule: rule_name, message, digest: self.desk.digest(operation) }
+    }
+
+    fn unavailable(&self, operation: &Operation, rule: &RuleName) -> Error {
+        let server = operation.server();
+        let advice = match operation {
+            Operation::CallTool { tool, .. } => format!(
+                "allow it with `mcp-host approval grant {server}/{}`, or exactly this call with `--approve-scoped`",
+                tool.name
+            ),
+            Operation::ReadResource { .. } | Operation::Subscribe { .. } => {
+                format!("allow it with `mcp-host approval grant {server} --resources`")
+            }
+            Operation::GetPrompt { .. } => format!("allow it with `mcp-host approval grant {server} --prompts`"),
+            Operation::Complete { target, .. } => match target {
+                CompletionTarget::Prompt { .. } => format!("allow it with `mcp-host approval grant {server} --prompts`"),
+                CompletionTarget::ResourceTemplate { .. } => {
+                    format!("allow it with `mcp-host approval grant {server} --resources`")
+                }
+            },
+            Operation::Connect { .. } => format!("confirm it with `mcp-host trust allow --server {server}`"),
+        };
+        Error::ApprovalUnavailable {
+            server: Some(server.clone()),
+            what: describe(operation),
+            rule: rule.to_string(),
+            advice,
+            digest: self.desk.digest(operation),
+        }
+    }
+
+    fn unanswered(&self, operation: &Operation, rule: &RuleName, outcome: Outcome) -> Error {
+        let (server, what) = (Some(operation.server().clone()), describe(operation));
+        match outcome {
+            Outcome::Dismissed => Error::ApprovalDismissed { server, what },
+            Outcome::TimedOut => Error::ApprovalTimeout { server, what },
+            Outcome::Busy => Error::ApprovalBusy { server },
+            Outcome::Withdrawn => Error::Cancelled { server, what, sent: false },
+            Outcome::Unavailable | Outcome::Chosen(_) => self.unavailable(operation, rule),
+        }
+    }
+}
+
+/// How the outcome is told to the caller's document.
+pub fn told(outcome: Outcome) -> ApprovalOutcome {
+    match outcome {
+        Outcome::Chosen(choice) if choice.allows() => ApprovalOutcome::Allowed,
+        Outcome::Chosen(_) | Outcome::Busy | Outcome::Unavailable => ApprovalOutcome::Denied,
+        Outcome::Dismissed | Outcome::Withdrawn => ApprovalOutcome::Dismissed,
+        Outcome::TimedOut => ApprovalOutcome::Timeout,
+    }
+}
+
+/// The tool, the resource, the prompt.
+pub fn subject(operation: &Operation) -> String {
+    match operation {
+        Operation::CallTool { tool, .. } => tool.name.clone(),
+        Operation::ReadResource { uri, .. } | Operation::Subscribe { uri, .. } => uri.clone(),
+        Operation::GetPrompt { name, .. } => name.clone(),
+        Operation::Complete { target: CompletionTarget::Prompt { name }, .. } => name.clone(),
+        Operation::Complete { target: CompletionTarget::ResourceTemplate { uri_template }, .. } => uri_template.clone(),
+        Operation::Connect { server } => server.to_string(),
+    }
+}
+
+/// The operation for an error message.
+pub fn describe(operation: &Operation) -> String {
+    let (server, subject) = (operation.server(), inert::line(&subject(operation), 200));
+    match operation {
+        Operation::CallTool { .. } => format!("calling `{subject}` of `{server}`"),
+        Operation::ReadResource { .. } => format!("reading `{subject}` of `{server}`"),
+        Operation::Subscribe { .. } => format!("subscribing to `{subject}` of `{server}`"),
+        Operation::GetPrompt { .. } => format!("the prompt `{subject}` of `{server}`"),
+        Operation::Complete { .. } => format!("completing for `{subject}` of `{server}`"),
+        Operation::Connect { .. } => format!("connecting `{server}`"),
+    }
+}
