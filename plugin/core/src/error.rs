@@ -477,6 +477,16 @@ impl Error {
         }
     }
 
+    /// `details.reason`, where there is one.
+    pub fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::LaunchFailed { reason, .. } => Some(reason.as_str()),
+            Self::ConnectFailed { reason, .. } => Some(reason.as_str()),
+            Self::ApprovalTokenInvalid { why, .. } => Some(why),
+            _ => None,
+        }
+    }
+
     /// The shape that travels, with only what `audience` may read.
     pub fn info(&self, audience: Audience) -> ErrorInfo {
         let code = self.code();

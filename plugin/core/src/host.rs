@@ -29,13 +29,18 @@ pub use admin::{Admin, GrantTarget, NewRule, ServerChange};
 pub use build::HostBuilder;
 
 use crate::{
-    approval::Prompter,
-    error::{Audience, Result},
+    approval::queue::Queue,
+    audit::AuditLog,
+    clock::Clock,
+    config::SystemEnvironment,
+    error::{Audience, Error, Result},
     event::{HostEvent, ProgressSink},
     model::{
-        Arguments, CallId, Caller, Completion, CompletionTarget, PromptContent, PromptSummary, ResourceContent,
-        ResourceSummary, ResourceTemplateSummary, ServerStatus, ToolResult, ToolSummary, json,
+        CallId, Caller, CallerKind, PromptSummary, ResourceSummary, ResourceTemplateSummary, ServerId, ServerStatus,
+        ToolSummary, json,
     },
+    session::Processes,
+    store::{Folders, MasterKey, Secrets},
 };
 
 /// Which program this host lives in; names the run's log.
@@ -106,8 +111,10 @@ pub(crate) struct Inner {
     queue: Queue,
     /// The log. A call that cannot be written to it is not sent.
     log: AuditLog,
+    /// The master key: fingerprints.
+    key: MasterKey,
     /// Where commands are looked for: the login shell's PATH.
-    environment: SearchEnvironment,
+    environment: SystemEnvironment,
     /// `${secret:…}`.
     secrets: Arc<Secrets>,
     /// The children of this process, and the watchdog over them; started with the first one.
@@ -151,7 +158,7 @@ impl Host {
             tokio::spawn(async move {
                 let session = server.state().stop();
                 if let Some(session) = session {
-                    inner.close(&server, session, true).await;
+                    inner.close(&server, session).await;
                 }
             })
         });
@@ -159,7 +166,11 @@ impl Host {
         for end in ends.collect::<Vec<_>>() {
             let _ = end.await;
         }
-        self.0.log.complete().await;
+        let log = self.0.log.clone();
+        // A few syncs of the disk.
+        if let Err(error) = tokio::task::spawn_blocking(move || log.close()).await.unwrap_or_else(|error| Err(Error::internal(error))) {
+            tracing::warn!(%error, "the audit log could not be ended cleanly");
+        }
     }
 
     /// All configured servers, invalid entries included, by id.
@@ -289,8 +300,9 @@ impl Inner {
     }
 
     /// Definitions, fingerprints or rules may be others: whoever waits with a decision looks again.
-    fn definitions_changed(&self) {
+    fn policy_has_changed(&self) {
         self.changed.notify_waiters();
+        self.emit(HostEvent::PolicyChanged);
     }
 
     /// `work` within the caller's own limit, which bounds it from here on.

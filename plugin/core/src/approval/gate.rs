@@ -13,7 +13,7 @@ use super::{
     wording::{self, Asked, Offers, Reason},
 };
 use crate::{
-    clock::BoxFuture,
+    clock::{BoxFuture, Clock},
     error::{Error, Result},
     event::ApprovalOutcome,
     model::{CallId, Caller, CompletionTarget, Operation},
@@ -85,8 +85,8 @@ pub struct Gate<'a> {
     pub queue: &'a Queue,
     /// The host.
     pub desk: &'a dyn Desk,
-    /// Now.
-    pub now: Timestamp,
+    /// Time.
+    pub clock: &'a dyn Clock,
 }
 
 impl Gate<'_> {
@@ -156,7 +156,7 @@ impl Gate<'_> {
     }
 
     fn grant(&self, operation: Operation, caller: &Caller, basis: Basis, rule: &RuleName) -> Approved {
-        let deadline = self.now.checked_add(GRANT_LIFE).unwrap_or(Timestamp::MAX);
+        let deadline = self.clock.now().checked_add(GRANT_LIFE).unwrap_or(Timestamp::MAX);
         Approved::grant(
             operation,
             Grant {

@@ -15,7 +15,7 @@ use crate::{
     error::{Audience, Error, Result},
     event::HostEvent,
     model::{Caller, CallerKind},
-    session::{Closed, Connect, Events, Session, SessionEvent},
+    session::{Closed, Connect, Events, Session, SessionEvent, output::Mask},
 };
 
 /// Between two connect requests of pages and models for one server.
@@ -35,6 +35,15 @@ pub(super) enum Want {
     List(CallerKind),
 }
 
+impl Want {
+    /// Who wants it.
+    fn caller(self) -> CallerKind {
+        match self {
+            Self::Connect(kind) | Self::Use(kind) | Self::List(kind) => kind,
+        }
+    }
+}
+
 impl Inner {
     /// The open connection, or one that is started where `want` may start it.
     pub(super) async fn connect(self: &Arc<Self>, server: &Arc<Server>, want: Want, cancel: &CancellationToken) -> Result<Arc<Session>> {
@@ -49,7 +58,7 @@ impl Inner {
         self.confirmed_launch(&config)?;
         self.may_start(server, want)?;
         let (inner, of) = (self.clone(), server.clone());
-        let run = server.connecting.join(|| async move { inner.start(of).await });
+        let run = server.connecting.join(|| async move { inner.start(of, want.caller()).await });
         let what = || format!("connecting `{}`", server.id);
         tokio::select! {
             outcome = run => outcome.unwrap_or_else(|| Err(Error::internal("the task that connects ended"))),
@@ -107,11 +116,12 @@ impl Inner {
     }
 
     /// One start: launch, shake hands, keep. Runs in a task of its own.
-    async fn start(self: Arc<Self>, server: Arc<Server>) -> Result<Arc<Session>> {
+    async fn start(self: Arc<Self>, server: Arc<Server>, by: CallerKind) -> Result<Arc<Session>> {
         let cancel = self.closing.child_token();
+        let began = self.clock.monotonic();
         server.state().phase = Phase::Connecting(cancel.clone());
         self.status_changed(&server);
-        let outcome = self.launch(&server, cancel.clone()).await;
+        let outcome = self.launch(&server, by, cancel.clone()).await;
         let outcome = {
             let mut state = server.state();
             match outcome {
@@ -144,29 +154,43 @@ impl Inner {
         match &outcome {
             Ok(session) => {
                 let shake = session.handshake();
-                self.log.note(Event::server_connected(&server.id, &shake.protocol_version, shake.server_info.as_ref())).await;
+                self.note(&Event::ServerConnected {
+                    server: server.id.clone(),
+                    protocol_version: shake.protocol_version.clone(),
+                    name: shake.server_info.as_ref().map(|info| info.name.clone()),
+                    version: shake.server_info.as_ref().map(|info| info.version.clone()),
+                    duration_ms: u64::try_from(self.clock.monotonic().saturating_sub(began).as_millis()).unwrap_or(u64::MAX),
+                });
                 self.refresh_after_connect(&server, session);
             }
-            Err(error) => self.log.note(Event::server_failed(&server.id, error)).await,
+            Err(error) => self.note(&Event::ServerFailed {
+                server: server.id.clone(),
+                code: error.code().as_str().to_owned(),
+                reason: error.reason().map(str::to_owned),
+                message: error.info(Audience::Page).message,
+            }),
         }
         self.status_changed(&server);
         outcome
     }
 
-    async fn launch(&self, server: &Arc<Server>, cancel: CancellationToken) -> Result<(Session, Events)> {
+    async fn launch(&self, server: &Arc<Server>, by: CallerKind, cancel: CancellationToken) -> Result<(Session, Events)> {
         let config = server.config();
         // What was confirmed is what is launched: the snapshot, not the file.
         let launch = self.confirmed_launch(&config)?;
-        self.log.note(Event::server_connecting(&server.id, launch.transport())).await;
-        let (environment, secrets, id) = (self.environment.clone(), self.secrets.clone(), server.id.clone());
-        let resolved = tokio::task::spawn_blocking(move || config::launch::resolve(&id, &launch, &environment.get(), &*secrets))
+        self.note(&Event::ServerConnecting { server: server.id.clone(), transport: launch.transport().as_str().to_owned(), by });
+        let environment = self.environment.snapshot().await;
+        let (secrets, id) = (self.secrets.clone(), server.id.clone());
+        let resolved = tokio::task::spawn_blocking(move || config::resolve(&id, &launch, &environment, &*secrets))
             .await
             .map_err(Error::internal)??;
         let Resolved::Stdio(resolved) = resolved else {
             return Err(Error::TransportUnsupported { server: server.id.clone(), transport: config.transport.as_str().to_owned() });
         };
-        let mask = self.redactor.mask(&resolved.secrets);
-        let connect = Connect::stdio(server.id.clone(), resolved, self.processes.clone())
+        let redactor = self.log.redactor().clone();
+        redactor.learn(resolved.secrets.iter().map(|secret| secret.expose()));
+        let mask: Mask = Arc::new(move |text| redactor.mask(text).into_owned());
+        let connect = Connect::stdio(server.id.clone(), resolved, self.processes().await?)
             .timeout(config.connect_limit())
             .cancel(cancel)
             .output(server.output.clone())
@@ -220,7 +244,9 @@ impl Inner {
             }
             state.connected_at = None;
         }
-        self.log.note(Event::server_disconnected(&server.id, closed.requested, closed.exit.and_then(|exit| exit.code))).await;
+        let code = closed.exit.and_then(|exit| exit.code);
+        let reason = if closed.requested { "requested".to_owned() } else { code.map_or_else(|| "closed".to_owned(), |code| format!("exited with code {code}")) };
+        self.note(&Event::ServerDisconnected { server: server.id.clone(), reason });
         self.status_changed(server);
     }
 
@@ -241,15 +267,15 @@ impl Inner {
             }
         };
         if let Some(session) = ending {
-            self.close(server, session, true).await;
+            self.close(server, session).await;
         }
         self.status_changed(server);
     }
 
     /// Ends a connection that is out of the state machine already, and writes it down.
-    pub(super) async fn close(&self, server: &Server, session: Arc<Session>, requested: bool) {
-        let closed = session.close().await;
-        self.log.note(Event::server_disconnected(&server.id, requested, closed.exit.and_then(|exit| exit.code))).await;
+    pub(super) async fn close(&self, server: &Server, session: Arc<Session>) {
+        session.close().await;
+        self.note(&Event::ServerDisconnected { server: server.id.clone(), reason: "requested".to_owned() });
     }
 
     pub(super) fn status_changed(&self, server: &Server) {
@@ -287,7 +313,7 @@ impl Drop for InFlight {
         if let Some(session) = ending {
             let (inner, server) = (self.inner.clone(), self.server.clone());
             tokio::spawn(async move {
-                inner.close(&server, session, true).await;
+                inner.close(&server, session).await;
                 inner.status_changed(&server);
             });
         }

@@ -207,11 +207,14 @@ impl Inner {
     fn tools_listed(self: &Arc<Self>, server: &Arc<Server>) {
         let Some(list) = server.tools.last() else { return };
         let counts = self.rulebook.compare(&server.id, &list.items);
-        let (inner, server, count) = (self.clone(), server.clone(), list.items.len());
-        inner.definitions_changed();
-        tokio::spawn(async move {
-            inner.log.note(Event::tools_listed(&server.id, count, counts.unseen, counts.changed, counts.gone)).await;
-            inner.status_changed(&server);
+        self.note(&Event::ToolsListed {
+            server: server.id.clone(),
+            count: list.items.len() as u64,
+            new: counts.unseen,
+            changed: counts.changed,
+            gone: counts.gone,
         });
+        self.policy_has_changed();
+        self.status_changed(server);
     }
 }

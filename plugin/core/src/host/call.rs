@@ -1,0 +1,669 @@
+//! THE choke point: the one way from "somebody wants this" to "it is on the wire".
+//!
+//! The order of the code is the order of policy.md §3: validate → connected → rate limit looked at → decide or ask → rate
+//! limit taken → everything compared again → token or `once` rule consumed → intent recorded → sent. What fails before
+//! "consumed" leaves tokens and rules as they were. Nothing else in this crate calls `Session::request`.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Approval, Host, Inner, RequestOptions, ToolCall, Underway,
+    connect::{InFlight, Want},
+    server::Server,
+};
+use crate::{
+    approval::{
+        Approved, ChoiceKind,
+        gate::{self, Desk, Gate, Look},
+        queue::{Outcome, Question},
+    },
+    audit::{Completed, Refusal, Requested, Subject},
+    clock::{BoxFuture, Clock},
+    error::{Error, Result},
+    event::HostEvent,
+    model::{
+        Caller, CallerKind, Completion, CompletionTarget, Operation, PromptContent, ResourceContent, ServerId,
+        ToolDefinition, ToolResult, hex, json,
+    },
+    policy::digest,
+    session::{self, RequestError, Session, decode},
+};
+
+/// A call without a sign of life.
+const CALL_IDLE: Duration = Duration::from_secs(60);
+/// A call in all.
+const CALL_CAP: Duration = Duration::from_secs(600);
+/// Everything that is not a call.
+const OTHER_CAP: Duration = Duration::from_secs(30);
+/// Requests that the scripts of one page may have under way.
+const PAGE_CALLS: usize = 64;
+
+/// What is left of the caller's own time limit. Waiting for a person or for a free slot does not count against it.
+struct Budget {
+    clock: Arc<dyn Clock>,
+    limit: Option<Duration>,
+    started: Duration,
+    /// Milliseconds that did not count.
+    waited_ms: AtomicU64,
+}
+
+impl Budget {
+    fn new(clock: &Arc<dyn Clock>, limit: Option<Duration>) -> Self {
+        Self { clock: clock.clone(), limit, started: clock.monotonic(), waited_ms: AtomicU64::new(0) }
+    }
+
+    fn left(&self) -> Option<Duration> {
+        let waited = Duration::from_millis(self.waited_ms.load(Ordering::Relaxed));
+        let used = self.clock.monotonic().saturating_sub(self.started).saturating_sub(waited);
+        self.limit.map(|limit| limit.saturating_sub(used))
+    }
+
+    /// `work`, the time of which does not count.
+    async fn uncounted<T>(&self, work: impl Future<Output = T>) -> T {
+        let before = self.clock.monotonic();
+        let outcome = work.await;
+        let waited = self.clock.monotonic().saturating_sub(before).as_millis();
+        self.waited_ms.fetch_add(u64::try_from(waited).unwrap_or(u64::MAX), Ordering::Relaxed);
+        outcome
+    }
+
+    /// `work`, within what is left.
+    async fn counted<T>(&self, server: &ServerId, what: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let Some(left) = self.left() else { return work.await };
+        tokio::select! {
+            outcome = work => outcome,
+            () = self.clock.sleep(left) => Err(self.timeout(server, what, false)),
+        }
+    }
+
+    fn timeout(&self, server: &ServerId, what: &str, sent: bool) -> Error {
+        let after_ms = u32::try_from(self.limit.unwrap_or_default().as_millis()).unwrap_or(u32::MAX);
+        Error::Timeout { server: Some(server.clone()), what: what.to_owned(), after_ms, sent }
+    }
+}
+
+/// One request on its way through the choke point.
+struct Passage {
+    inner: Arc<Inner>,
+    server: Arc<Server>,
+    caller: Caller,
+    underway: Underway,
+    budget: Budget,
+    token: Option<String>,
+    progress: Option<crate::event::ProgressSink>,
+}
+
+impl Host {
+    /// Calls a tool.
+    ///
+    /// # Errors
+    ///
+    /// Every code of the contract that concerns calls; a tool that ran and failed is a value with `is_error`.
+    pub async fn call_tool(&self, call: ToolCall, caller: Caller, options: RequestOptions) -> Result<ToolResult> {
+        let arguments = digest::arguments(call.arguments)?;
+        let mut passage = self.passage(&call.server, caller, options)?;
+        passage.token = call.approval_token;
+        let cancel = passage.underway.cancel().clone();
+        let (tool, session) = passage.tool(&call.tool, &arguments, &cancel).await?;
+        let server = passage.server.id.clone();
+        let call_id = passage.underway.id().clone();
+        let operation = Operation::CallTool { server: server.clone(), tool, arguments };
+        let read_only = self.0.rulebook.is_read_only(&operation);
+        let (reply, sent) = passage.send(operation, session, read_only).await?;
+        let duration = reply.duration;
+        let outcome = match decode::call_outcome(&server, &reply.raw) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                sent.failed(&error, duration)?;
+                return Err(error);
+            }
+        };
+        let receipt = sent.completed(Completed {
+            is_error: outcome.is_error,
+            bytes: reply.raw.as_str().len() as u64,
+            duration,
+            content: &outcome.content,
+            structured: outcome.structured_content.as_ref(),
+        })?;
+        let rounded = outcome.structured_content.as_ref().filter(|structured| structured.javascript_rounds());
+        Ok(ToolResult {
+            server_id: server,
+            name: call.tool,
+            call_id,
+            structured_content_json: rounded.map(|structured| structured.as_str().to_owned()),
+            content: outcome.content,
+            structured_content: outcome.structured_content,
+            is_error: outcome.is_error,
+            duration_ms: u32::try_from(duration.as_millis()).unwrap_or(u32::MAX),
+            audit_seq: receipt.seq,
+            audit_event_id: receipt.event_id,
+            truncated: None,
+            meta: outcome.meta,
+        })
+    }
+
+    /// Asks now, for exactly this call, and returns a token for it; at once where it is allowed already.
+    ///
+    /// # Errors
+    ///
+    /// As [`Host::call_tool`] up to the answer.
+    pub async fn request_approval(&self, call: ToolCall, caller: Caller, options: RequestOptions) -> Result<Approval> {
+        let arguments = digest::arguments(call.arguments)?;
+        let mut passage = self.passage(&call.server, caller, options)?;
+        let cancel = passage.underway.cancel().clone();
+        let (tool, session) = passage.tool(&call.tool, &arguments, &cancel).await?;
+        let operation = Operation::CallTool { server: passage.server.id.clone(), tool, arguments };
+        let requested = passage.requested(&operation)?;
+        let approved = match passage.decide(operation, &session, &requested).await {
+            Ok(approved) => approved,
+            Err(error) => return Err(blocked(requested, error)),
+        };
+        let approval = self.0.rulebook.issue_token(&approved, self.0.clock.now())?;
+        // Nothing is sent now: the request ends here, and the log says why.
+        let rule = format!("token-issued ({})", approved.granted().rule);
+        let note = Error::Cancelled { server: None, what: "this request only asked for a token".to_owned(), sent: false };
+        requested.blocked(Refusal::Cancelled, &rule, &note)?;
+        Ok(approval)
+    }
+
+    /// Reads a resource.
+    ///
+    /// # Errors
+    ///
+    /// `resource_not_found`, `capability_missing`, and what concerns approval and the connection.
+    pub async fn read_resource(&self, server: &str, uri: &str, caller: Caller, options: RequestOptions) -> Result<ResourceContent> {
+        check_uri(uri)?;
+        let mut passage = self.passage(server, caller, options)?;
+        let session = passage.connected("resources", |shake| shake.capabilities.resources == Some(true)).await?;
+        let operation = Operation::ReadResource { server: passage.server.id.clone(), uri: uri.to_owned(), listed: passage.lists(uri).await };
+        passage.ask(operation, session, |server, raw| decode::resource_content(server, uri, raw).map(|(content, _)| content)).await
+    }
+
+    /// Gets a prompt. `arguments`: an object of strings, or absent.
+    ///
+    /// # Errors
+    ///
+    /// `prompt_not_found`; `invalid_input` naming a required argument that is missing, before anything is sent.
+    pub async fn get_prompt(
+        &self,
+        server: &str,
+        name: &str,
+        arguments: Option<json::Value>,
+        caller: Caller,
+        options: RequestOptions,
+    ) -> Result<PromptContent> {
+        let arguments = prompt_arguments(arguments)?;
+        let mut passage = self.passage(server, caller, options)?;
+        let session = passage.connected("prompts", |shake| shake.capabilities.prompts == Some(true)).await?;
+        let cancel = passage.underway.cancel().clone();
+        let id = passage.server.id.clone();
+        let list = passage.budget.counted(&id, "listing prompts", self.0.prompts(&passage.server, &passage.caller, &cancel)).await?;
+        let Some(prompt) = list.items.iter().find(|prompt| prompt.name == name) else {
+            return Err(Error::PromptNotFound { server: id, prompt: crate::approval::inert::line(name, 200) });
+        };
+        for wanted in prompt.arguments.iter().flatten().filter(|argument| argument.required) {
+            if !arguments.contains_key(&wanted.name) {
+                let problem = format!("the prompt `{name}` needs the argument `{}`", wanted.name);
+                return Err(Error::invalid_input(format!("/arguments/{}", json::escape_segment(&wanted.name)), problem));
+            }
+        }
+        let operation = Operation::GetPrompt { server: id, name: name.to_owned(), arguments };
+        passage.ask(operation, session, |server, raw| decode::prompt_content(server, name, raw).map(|(content, _)| content)).await
+    }
+
+    /// Completes an argument of a prompt or of a resource template.
+    ///
+    /// # Errors
+    ///
+    /// `capability_missing`, and what concerns approval and the connection.
+    pub async fn complete(
+        &self,
+        server: &str,
+        target: CompletionTarget,
+        argument: (String, String),
+        context: BTreeMap<String, String>,
+        caller: Caller,
+        options: RequestOptions,
+    ) -> Result<Completion> {
+        let mut passage = self.passage(server, caller, options)?;
+        let session = passage.connected("completion", |shake| shake.completions).await?;
+        let operation = Operation::Complete { server: passage.server.id.clone(), target, argument, context };
+        passage.ask(operation, session, decode::completion).await
+    }
+
+    /// Subscribes; changes arrive as `HostEvent::ResourceUpdated`. The server is told on the first subscribe.
+    ///
+    /// # Errors
+    ///
+    /// `capability_missing`, and what concerns approval and the connection.
+    pub async fn subscribe_resource(&self, server: &str, uri: &str, caller: Caller, options: RequestOptions) -> Result<()> {
+        check_uri(uri)?;
+        let mut passage = self.passage(server, caller.clone(), options)?;
+        let session = passage.connected("resource subscriptions", |shake| shake.subscribe).await?;
+        let operation = Operation::Subscribe { server: passage.server.id.clone(), uri: uri.to_owned(), listed: passage.lists(uri).await };
+        let server = passage.server.clone();
+        let first = server.state().subscriptions.get(uri).is_none_or(|who| who.is_empty());
+        if first {
+            passage.ask(operation, session, |_, _| Ok(())).await?;
+        } else {
+            // The server knows already; this caller still has to be let in.
+            let requested = passage.requested(&operation)?;
+            match passage.decide(operation, &session, &requested).await {
+                Ok(approved) => {
+                    let sent = requested.started(&approved.granted().rule, true).await?;
+                    sent.completed(Completed::default())?;
+                }
+                Err(error) => return Err(blocked(requested, error)),
+            }
+        }
+        server.state().subscriptions.entry(uri.to_owned()).or_default().insert(caller);
+        Ok(())
+    }
+
+    /// Takes a subscription back; the server is told on the last one. Unknown ones are ignored.
+    ///
+    /// # Errors
+    ///
+    /// `server_not_found`.
+    pub async fn unsubscribe_resource(&self, server: &str, uri: &str, caller: &Caller) -> Result<()> {
+        let server = self.0.server(server)?;
+        self.0.unsubscribe(&server, uri, caller).await;
+        Ok(())
+    }
+
+    /// Validates arguments and computes the payload digest: `(canonical, sha256)`.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_input`.
+    pub fn payload_digest(tool: &str, arguments: Option<json::Value>) -> Result<(String, String)> {
+        let arguments = digest::arguments(arguments)?;
+        Ok((digest::canonical_payload(tool, &arguments.value), digest::payload_digest(tool, &arguments.value)))
+    }
+
+    fn passage(&self, server: &str, caller: Caller, mut options: RequestOptions) -> Result<Passage> {
+        let server = self.0.server(server)?;
+        server.config().launch()?;
+        let progress = options.progress.take();
+        let budget = Budget::new(&self.0.clock, options.timeout);
+        let underway = self.0.enter(&caller, &options)?;
+        Ok(Passage { inner: self.0.clone(), server, caller, underway, budget, token: None, progress })
+    }
+}
+
+impl Inner {
+    pub(super) async fn unsubscribe(&self, server: &Arc<Server>, uri: &str, caller: &Caller) {
+        let last = {
+            let mut state = server.state();
+            let Some(who) = state.subscriptions.get_mut(uri) else { return };
+            who.remove(caller);
+            let last = who.is_empty();
+            if last {
+                state.subscriptions.remove(uri);
+            }
+            last
+        };
+        if let Some(session) = server.session().filter(|_| last)
+            && let Err(error) = session.unsubscribe(uri, session::RequestOptions::default()).await
+        {
+            tracing::debug!(server = %server.id, %error, "an unsubscribe was not answered");
+        }
+    }
+
+    pub(super) async fn unsubscribe_all(&self, server: &Arc<Server>, caller: &Caller) {
+        let uris: Vec<String> = {
+            let state = server.state();
+            state.subscriptions.iter().filter(|(_, who)| who.contains(caller)).map(|(uri, _)| uri.clone()).collect()
+        };
+        for uri in uris {
+            self.unsubscribe(server, &uri, caller).await;
+        }
+    }
+}
+
+impl Passage {
+    /// The connection, if the server declared what is asked of it.
+    async fn connected(&mut self, capability: &'static str, declared: impl Fn(&session::Handshake) -> bool) -> Result<Arc<Session>> {
+        let want = Want::Use(self.caller.kind());
+        let connect = self.inner.connect(&self.server, want, self.underway.cancel());
+        let session = self.budget.counted(&self.server.id, &format!("connecting `{}`", self.server.id), connect).await?;
+        if !declared(session.handshake()) {
+            return Err(Error::CapabilityMissing { server: self.server.id.clone(), capability });
+        }
+        Ok(session)
+    }
+
+    /// The tool as it is defined now, and the connection. What a known tool fails of from here on is on the record.
+    async fn tool(&mut self, name: &str, arguments: &crate::model::Arguments, cancel: &CancellationToken) -> Result<(Arc<ToolDefinition>, Arc<Session>)> {
+        let found = async {
+            let session = self.connected("tools", |shake| shake.capabilities.tools == Some(true)).await?;
+            let id = self.server.id.clone();
+            let what = format!("listing the tools of `{id}`");
+            let list = self.budget.counted(&id, &what, self.inner.tools(&self.server, &self.caller, cancel)).await?;
+            Ok((list.items.iter().find(|tool| tool.name == name).cloned().map(Arc::new), session))
+        };
+        let (tool, session) = match found.await {
+            Ok((Some(tool), session)) => (tool, session),
+            Ok((None, _)) => {
+                return Err(Error::ToolNotFound { server: self.server.id.clone(), tool: crate::approval::inert::line(name, 256) });
+            }
+            Err(error) => {
+                // A tool that is known of this run: the refusal belongs into the log.
+                let known = self.server.tools.last().and_then(|list| list.items.iter().find(|tool| tool.name == name).cloned());
+                let Some(tool) = known else { return Err(error) };
+                let operation = Operation::CallTool { server: self.server.id.clone(), tool: Arc::new(tool), arguments: arguments.clone() };
+                let requested = self.requested(&operation)?;
+                return Err(blocked(requested, error));
+            }
+        };
+        let disabled = if tool.quarantined {
+            Some("the server lists two different tools under this name")
+        } else if self.server.config().disabled_tools.contains(name) {
+            Some("it is listed in `disabledTools` of its entry")
+        } else {
+            None
+        };
+        match disabled {
+            None => Ok((tool, session)),
+            Some(why) => {
+                let error = Error::ToolDisabled { server: self.server.id.clone(), tool: tool.name.clone(), why: why.to_owned() };
+                let operation = Operation::CallTool { server: self.server.id.clone(), tool, arguments: arguments.clone() };
+                Err(blocked(self.requested(&operation)?, error))
+            }
+        }
+    }
+
+    /// Whether the server itself lists that URI, as far as it has been asked.
+    async fn lists(&self, uri: &str) -> bool {
+        let cancel = self.underway.cancel();
+        let list = self.budget.counted(&self.server.id, "listing resources", self.inner.resources(&self.server, &self.caller, cancel)).await;
+        list.is_ok_and(|list| list.items.iter().any(|resource| resource.uri == uri))
+    }
+
+    /// An operation of read-only class from decision to decoded answer.
+    async fn ask<T>(mut self, operation: Operation, session: Arc<Session>, decode: impl Fn(&ServerId, &json::Raw) -> Result<T>) -> Result<T> {
+        let server = self.server.id.clone();
+        let (reply, sent) = self.send(operation, session, true).await?;
+        match decode(&server, &reply.raw) {
+            Ok(value) => {
+                let bytes = reply.raw.as_str().len() as u64;
+                sent.completed(Completed { bytes, duration: reply.duration, ..Completed::default() })?;
+                Ok(value)
+            }
+            Err(error) => {
+                sent.failed(&error, reply.duration)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes down that it is asked for.
+    fn requested(&self, operation: &Operation) -> Result<Requested> {
+        let subject = Subject::of(operation).ok_or_else(|| Error::internal("a connect is not requested like this"))?;
+        let digest = match operation {
+            Operation::CallTool { tool, arguments, .. } => Some(digest::payload_digest(&tool.name, &arguments.value)),
+            _ => None,
+        };
+        self.inner.log.requested(self.underway.id(), &self.caller, subject, digest.as_deref())
+    }
+
+    /// Decides, and asks where that is the decision. Waiting for a person costs the caller no time.
+    async fn decide(&self, operation: Operation, session: &Arc<Session>, requested: &Requested) -> Result<Approved> {
+        let desk = PassageDesk {
+            passage: self,
+            generation: session.generation(),
+            requested,
+            asked_at: Mutex::new(self.inner.clock.monotonic()),
+        };
+        let gate = Gate { queue: &self.inner.queue, desk: &desk, clock: &*self.inner.clock };
+        self.budget.uncounted(gate.pass(operation, &self.caller, self.underway.id(), self.underway.cancel())).await
+    }
+
+    /// From the decision to the server's answer.
+    async fn send(&mut self, operation: Operation, session: Arc<Session>, read_only: bool) -> Result<(session::Reply, crate::audit::Sent)> {
+        let requested = self.requested(&operation)?;
+        let in_flight = InFlight::enter(&self.inner, &self.server);
+        let what = gate::describe(&operation);
+        if let Err(error) = self.inner.rulebook.look_at_rate(&operation, &self.caller, self.inner.clock.monotonic()) {
+            return Err(blocked(requested, error));
+        }
+        let mut approved = match self.decide(operation.clone(), &session, &requested).await {
+            Ok(approved) => approved,
+            Err(error) => return Err(blocked(requested, error)),
+        };
+        // A free slot first: what is compared and consumed below is then sent at once.
+        let slots = self.server.state().slots.clone();
+        let _slot = match slots {
+            Some(slots) => {
+                let cancel = self.underway.cancel();
+                let wait = async {
+                    tokio::select! {
+                        slot = slots.acquire_owned() => slot.map_err(Error::internal),
+                        () = cancel.cancelled() => Err(cancelled(&self.server.id, &what)),
+                    }
+                };
+                match self.budget.uncounted(wait).await {
+                    Ok(slot) => Some(slot),
+                    Err(error) => return Err(blocked(requested, error)),
+                }
+            }
+            None => None,
+        };
+        // What was decided may be outdated by the wait: it is decided anew until it is true at this moment.
+        while !self.inner.still_holds(&approved, session.generation()) {
+            approved = match self.decide(operation.clone(), &session, &requested).await {
+                Ok(approved) => approved,
+                Err(error) => return Err(blocked(requested, error)),
+            };
+        }
+        if let Err(error) = self.inner.rulebook.consume(&approved, self.token.as_deref(), &*self.inner.clock, &self.inner.log) {
+            return Err(blocked(requested, error));
+        }
+        let rule = approved.granted().rule.clone();
+        let sent = requested.started(&rule, read_only).await?;
+        let started = self.inner.clock.monotonic();
+        let options = match self.options(&operation) {
+            Ok(options) => options,
+            Err(error) => {
+                sent.failed(&error, Duration::ZERO)?;
+                return Err(error);
+            }
+        };
+        let (inner, generation) = (self.inner.clone(), session.generation());
+        let recheck: session::Recheck = Arc::new(move |approved: &Approved| inner.still_holds(approved, generation));
+        let outcome = session.request(approved, recheck, options).await;
+        drop(in_flight);
+        match outcome {
+            Ok(reply) => Ok((reply, sent)),
+            Err(error) => {
+                let error = match error {
+                    // Between the intent and the wire the world changed. Nothing was written; asking again is the
+                    // caller's, since this call's one intent is on the record.
+                    RequestError::Stale => Error::PolicyDenied {
+                        server: Some(self.server.id.clone()),
+                        rule: "changed-while-sending".to_owned(),
+                        message: format!("{what} was not sent: what it was approved for changed at the last moment; try again"),
+                        digest: None,
+                    },
+                    RequestError::Failed(error) => error,
+                };
+                sent.failed(&error, self.inner.clock.monotonic().saturating_sub(started))?;
+                Err(error)
+            }
+        }
+    }
+
+    fn options(&mut self, operation: &Operation) -> Result<session::RequestOptions> {
+        let limits = self.server.config().limits;
+        let left = self.budget.left();
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(self.budget.timeout(&self.server.id, &gate::describe(operation), false));
+        }
+        let ms = |ms: u32| Duration::from_millis(ms.into());
+        let (idle, cap) = match operation {
+            Operation::CallTool { .. } => (Some(limits.call_ms.map_or(CALL_IDLE, ms)), limits.max_ms.map_or(CALL_CAP, ms)),
+            _ => (None, OTHER_CAP),
+        };
+        Ok(session::RequestOptions {
+            idle,
+            cap: Some(left.map_or(cap, |left| left.min(cap))),
+            cancel: self.underway.cancel().clone(),
+            progress: self.progress.take(),
+        })
+    }
+}
+
+/// What one passage tells the gate.
+struct PassageDesk<'a> {
+    passage: &'a Passage,
+    generation: u64,
+    requested: &'a Requested,
+    /// When the question now open was asked, on the monotonic clock.
+    asked_at: Mutex<Duration>,
+}
+
+impl Desk for PassageDesk<'_> {
+    fn look(&self, operation: &Operation, caller: &Caller) -> Result<Look> {
+        let Passage { inner, server, token, .. } = self.passage;
+        inner.look(server, operation, caller, self.generation, token.as_deref())
+    }
+
+    fn changed(&self) -> BoxFuture<()> {
+        let inner = self.passage.inner.clone();
+        Box::pin(async move { inner.policy_changed().await })
+    }
+
+    fn settle(&self, operation: &Operation, caller: &Caller, look: &Look, choice: ChoiceKind) -> Result<()> {
+        let Passage { inner, server, .. } = self.passage;
+        inner.settle(server, operation, caller, look, choice)
+    }
+
+    fn shown(&self, question: &Question) {
+        *self.asked_at.lock().unwrap_or_else(PoisonError::into_inner) = self.passage.inner.clock.monotonic();
+        if let Err(error) = self.requested.shown(&sheet_hash(question)) {
+            tracing::warn!(%error, "a question could not be written down");
+        }
+        self.emit(question, None);
+    }
+
+    fn answered(&self, question: &Question, outcome: Outcome) {
+        let asked_at = *self.asked_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let took = self.passage.inner.clock.monotonic().saturating_sub(asked_at);
+        let answer = match outcome {
+            Outcome::Chosen(choice) => choice.as_str(),
+            Outcome::Dismissed => "dismissed",
+            Outcome::TimedOut => "timeout",
+            Outcome::Withdrawn => "cancelled",
+            // It was never shown.
+            Outcome::Busy | Outcome::Unavailable => return,
+        };
+        if let Err(error) = self.requested.answered(answer, took) {
+            tracing::warn!(%error, "an answer could not be written down");
+        }
+        self.emit(question, Some(outcome));
+    }
+
+    fn digest(&self, operation: &Operation) -> Option<String> {
+        match operation {
+            Operation::CallTool { tool, arguments, .. } => Some(digest::payload_digest(&tool.name, &arguments.value)),
+            _ => None,
+        }
+    }
+}
+
+impl PassageDesk<'_> {
+    fn emit(&self, question: &Question, outcome: Option<Outcome>) {
+        let (caller, call) = (self.passage.caller.clone(), self.passage.underway.id().clone());
+        let (server, name) = (self.passage.server.id.clone(), question.name.clone());
+        self.passage.inner.emit(match outcome {
+            None => HostEvent::ApprovalRequested { caller, call, server, name },
+            Some(outcome) => HostEvent::ApprovalResolved { caller, call, server, name, outcome: gate::told(outcome) },
+        });
+    }
+}
+
+/// The refusal goes into the log; if that fails, the caller hears of the log.
+fn blocked(requested: Requested, error: Error) -> Error {
+    let (refusal, rule) = match &error {
+        Error::PolicyDenied { rule, .. } | Error::ApprovalUnavailable { rule, .. } | Error::ApprovalDenied { rule, .. } => {
+            (Refusal::Denied, rule.clone())
+        }
+        Error::ApprovalDismissed { .. } | Error::ApprovalTimeout { .. } | Error::ApprovalBusy { .. } | Error::ApprovalTokenInvalid { .. } => {
+            (Refusal::Denied, error.code().as_str().to_owned())
+        }
+        Error::Cancelled { .. } => (Refusal::Cancelled, error.code().as_str().to_owned()),
+        _ => (Refusal::Failed, error.code().as_str().to_owned()),
+    };
+    match requested.blocked(refusal, &rule, &error) {
+        Ok(_) => error,
+        Err(unavailable) => unavailable,
+    }
+}
+
+/// SHA-256 of everything that is shown, in reading order.
+fn sheet_hash(question: &Question) -> String {
+    let sheet = &question.sheet;
+    let mut hash = Sha256::new();
+    let mut put = |text: &str| {
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text.as_bytes());
+    };
+    put(&sheet.heading);
+    for fact in &sheet.facts {
+        put(&fact.label);
+        put(&fact.text);
+    }
+    for row in &sheet.arguments {
+        [&row.name, &row.kind, &row.size, &row.preview].into_iter().for_each(|text| put(text));
+    }
+    for section in &sheet.sections {
+        put(&section.label);
+        put(&section.text);
+    }
+    for choice in &sheet.choices {
+        put(choice.kind.as_str());
+        put(&choice.label);
+        put(&choice.explanation);
+    }
+    hex(&hash.finalize())
+}
+
+fn cancelled(server: &ServerId, what: &str) -> Error {
+    Error::Cancelled { server: Some(server.clone()), what: what.to_owned(), sent: false }
+}
+
+fn check_uri(uri: &str) -> Result<()> {
+    if uri.is_empty() || uri.len() > 8 * 1024 {
+        return Err(Error::invalid_input("/uri", "`uri` must have 1 to 8,192 bytes"));
+    }
+    Ok(())
+}
+
+fn prompt_arguments(arguments: Option<json::Value>) -> Result<BTreeMap<String, String>> {
+    let object = match arguments {
+        None | Some(json::Value::Null) => return Ok(BTreeMap::new()),
+        Some(json::Value::Object(object)) => object,
+        Some(_) => return Err(Error::invalid_input("/arguments", "`arguments` must be an object of texts")),
+    };
+    let mut texts = BTreeMap::new();
+    for (name, value) in object.iter() {
+        match value {
+            json::Value::String(text) => texts.insert(name.to_owned(), text.clone()),
+            _ => {
+                let path = format!("/arguments/{}", json::escape_segment(name));
+                return Err(Error::invalid_input(path, format!("the argument `{name}` of a prompt must be a text")));
+            }
+        };
+    }
+    Ok(texts)
+}
