@@ -3,6 +3,7 @@
 //! [`sheet`] puts a question into words (inert, in the person's language), [`queue`] decides which question is shown
 //! when, a [`Prompter`] outside of this crate shows it, [`proof`] holds what was granted. Nothing here talks to a server.
 
+pub mod gate;
 pub mod inert;
 pub mod proof;
 pub mod queue;

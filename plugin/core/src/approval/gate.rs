@@ -17,7 +17,7 @@ use crate::{
     error::{Error, Result},
     event::ApprovalOutcome,
     model::{CallId, Caller, CompletionTarget, Operation},
-    policy::{Decision, RuleName},
+    policy::decide::RuleName,
 };
 
 /// How long a grant may lie before it is written to the wire.
@@ -43,11 +43,22 @@ impl Basis {
     }
 }
 
+/// What policy says of an operation now.
+#[derive(Clone, Debug)]
+pub enum Ruling {
+    /// It may be done, by this rule.
+    Allow(RuleName),
+    /// The person is to be asked, because of this rule.
+    Ask(RuleName),
+    /// It may not, or cannot.
+    Refuse(Error),
+}
+
 /// What is true of an operation now.
 #[derive(Clone, Debug)]
 pub struct Look {
     /// What policy says.
-    pub decision: Decision,
+    pub ruling: Ruling,
     /// What it rests on.
     pub basis: Basis,
     /// Why the person would be asked.
@@ -56,6 +67,14 @@ pub struct Look {
     pub offers: Offers,
     /// The person's own name for the server.
     pub server_name: String,
+}
+
+impl Look {
+    /// Whether the person would be asked the same for the same reason.
+    fn is_same_question(&self, other: &Self) -> bool {
+        let same_rule = matches!((&self.ruling, &other.ruling), (Ruling::Ask(one), Ruling::Ask(two)) if one == two);
+        same_rule && self.reason == other.reason && self.basis.is_of_same_thing(&other.basis)
+    }
 }
 
 /// What the gate needs of the host.
@@ -75,8 +94,8 @@ pub trait Desk: Send + Sync {
     /// A question ended.
     fn answered(&self, question: &Question, outcome: Outcome);
 
-    /// The payload digest that would let exactly this through; told only to the one who is denied.
-    fn digest(&self, operation: &Operation) -> Option<String>;
+    /// The refusal for want of somebody to ask.
+    fn nobody_to_ask(&self, operation: &Operation, rule: &RuleName) -> Error;
 }
 
 /// Lets through what may be done.
@@ -97,10 +116,10 @@ impl Gate<'_> {
         loop {
             let changed = self.desk.changed();
             let look = self.desk.look(&operation, caller)?;
-            let rule = match &look.decision {
-                Decision::Allow(rule) => return Ok(self.grant(operation, caller, look.basis, rule)),
-                Decision::Deny(rule) => return Err(self.denied(&operation, rule)),
-                Decision::Ask(rule) => rule.clone(),
+            let rule = match look.ruling.clone() {
+                Ruling::Allow(rule) => return Ok(self.grant(operation, caller, look.basis, &rule)),
+                Ruling::Refuse(error) => return Err(error),
+                Ruling::Ask(rule) => rule,
             };
             let sheet = wording::operation_sheet(
                 &Asked {
@@ -138,12 +157,12 @@ impl Gate<'_> {
                 return Err(Error::ApprovalDenied {
                     server: Some(operation.server().clone()),
                     what: describe(&operation),
-                    rule: RuleName::Answer(choice).to_string(),
+                    rule: RuleName::Answer(choice.as_str()).to_string(),
                 });
             }
             // The answer counts for what was shown; if that is not what is there now, it counts for nothing.
             let now = self.desk.look(&operation, caller)?;
-            if !now.basis.is_of_same_thing(&look.basis) || now.decision != look.decision {
+            if !now.is_same_question(&look) {
                 continue;
             }
             self.desk.settle(&operation, caller, &look, choice)?;
@@ -151,7 +170,7 @@ impl Gate<'_> {
             if !settled.basis.is_of_same_thing(&look.basis) {
                 continue;
             }
-            return Ok(self.grant(operation, caller, settled.basis, &RuleName::Answer(choice)));
+            return Ok(self.grant(operation, caller, settled.basis, &RuleName::Answer(choice.as_str())));
         }
     }
 
@@ -181,56 +200,10 @@ impl Gate<'_> {
             let same = self
                 .desk
                 .look(operation, caller)
-                .is_ok_and(|now| now.basis.is_of_same_thing(&shown.basis) && now.decision == shown.decision);
+                .is_ok_and(|now| now.is_same_question(shown));
             if !same {
                 return;
             }
-        }
-    }
-
-    fn denied(&self, operation: &Operation, rule: &RuleName) -> Error {
-        let what = describe(operation);
-        let server = Some(operation.server().clone());
-        let rule_name = rule.to_string();
-        // What would have been asked about, if there were somebody to ask.
-        if rule.is_question() && !self.queue.is_present() {
-            return self.unavailable(operation, rule);
-        }
-        let message = match rule {
-            RuleName::DenyRule(id) => format!("{what} is denied by your rule `{id}`; revoke it to change that"),
-            RuleName::ModeReadOnly => format!("{what} is denied: the mode is `read-only` and the tool is not classed as reading only"),
-            RuleName::TooLargeToShow => format!("{what} has more arguments than a person can be shown (256 KiB); send less"),
-            RuleName::Silenced => format!("{what} is denied: such requests were denied several times and are silenced for a while"),
-            _ => format!("{what} is denied by policy"),
-        };
-        Error::PolicyDenied { server, rule: rule_name, message, digest: self.desk.digest(operation) }
-    }
-
-    fn unavailable(&self, operation: &Operation, rule: &RuleName) -> Error {
-        let server = operation.server();
-        let advice = match operation {
-            Operation::CallTool { tool, .. } => format!(
-                "allow it with `mcp-host approval grant {server}/{}`, or exactly this call with `--approve-scoped`",
-                tool.name
-            ),
-            Operation::ReadResource { .. } | Operation::Subscribe { .. } => {
-                format!("allow it with `mcp-host approval grant {server} --resources`")
-            }
-            Operation::GetPrompt { .. } => format!("allow it with `mcp-host approval grant {server} --prompts`"),
-            Operation::Complete { target, .. } => match target {
-                CompletionTarget::Prompt { .. } => format!("allow it with `mcp-host approval grant {server} --prompts`"),
-                CompletionTarget::ResourceTemplate { .. } => {
-                    format!("allow it with `mcp-host approval grant {server} --resources`")
-                }
-            },
-            Operation::Connect { .. } => format!("confirm it with `mcp-host trust allow --server {server}`"),
-        };
-        Error::ApprovalUnavailable {
-            server: Some(server.clone()),
-            what: describe(operation),
-            rule: rule.to_string(),
-            advice,
-            digest: self.desk.digest(operation),
         }
     }
 
@@ -241,7 +214,7 @@ impl Gate<'_> {
             Outcome::TimedOut => Error::ApprovalTimeout { server, what },
             Outcome::Busy => Error::ApprovalBusy { server },
             Outcome::Withdrawn => Error::Cancelled { server, what, sent: false },
-            Outcome::Unavailable | Outcome::Chosen(_) => self.unavailable(operation, rule),
+            Outcome::Unavailable | Outcome::Chosen(_) => self.desk.nobody_to_ask(operation, rule),
         }
     }
 }

@@ -35,7 +35,7 @@ use crate::{
         Caller, CallerKind, Completion, CompletionTarget, Operation, PromptContent, ResourceContent, ServerId,
         ToolDefinition, ToolResult, hex, json,
     },
-    policy::digest,
+    policy::{decide::RuleName, digest},
     session::{self, RequestError, Session, decode},
 };
 
@@ -573,11 +573,9 @@ impl Desk for PassageDesk<'_> {
         self.emit(question, Some(outcome));
     }
 
-    fn digest(&self, operation: &Operation) -> Option<String> {
-        match operation {
-            Operation::CallTool { tool, arguments, .. } => Some(digest::payload_digest(&tool.name, &arguments.value)),
-            _ => None,
-        }
+    fn nobody_to_ask(&self, operation: &Operation, rule: &RuleName) -> Error {
+        let Passage { inner, server, caller, token, .. } = self.passage;
+        inner.nobody_to_ask(server, operation, caller, self.generation, token.as_deref(), rule)
     }
 }
 

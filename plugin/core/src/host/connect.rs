@@ -35,15 +35,6 @@ pub(super) enum Want {
     List(CallerKind),
 }
 
-impl Want {
-    /// Who wants it.
-    fn caller(self) -> CallerKind {
-        match self {
-            Self::Connect(kind) | Self::Use(kind) | Self::List(kind) => kind,
-        }
-    }
-}
-
 impl Inner {
     /// The open connection, or one that is started where `want` may start it.
     pub(super) async fn connect(self: &Arc<Self>, server: &Arc<Server>, want: Want, cancel: &CancellationToken) -> Result<Arc<Session>> {
@@ -58,7 +49,7 @@ impl Inner {
         self.confirmed_launch(&config)?;
         self.may_start(server, want)?;
         let (inner, of) = (self.clone(), server.clone());
-        let run = server.connecting.join(|| async move { inner.start(of, want.caller()).await });
+        let run = server.connecting.join(|| async move { inner.start(of).await });
         let what = || format!("connecting `{}`", server.id);
         tokio::select! {
             outcome = run => outcome.unwrap_or_else(|| Err(Error::internal("the task that connects ended"))),
@@ -116,12 +107,11 @@ impl Inner {
     }
 
     /// One start: launch, shake hands, keep. Runs in a task of its own.
-    async fn start(self: Arc<Self>, server: Arc<Server>, by: CallerKind) -> Result<Arc<Session>> {
+    async fn start(self: Arc<Self>, server: Arc<Server>) -> Result<Arc<Session>> {
         let cancel = self.closing.child_token();
-        let began = self.clock.monotonic();
         server.state().phase = Phase::Connecting(cancel.clone());
         self.status_changed(&server);
-        let outcome = self.launch(&server, by, cancel.clone()).await;
+        let outcome = self.launch(&server, cancel.clone()).await;
         let outcome = {
             let mut state = server.state();
             match outcome {
@@ -154,31 +144,20 @@ impl Inner {
         match &outcome {
             Ok(session) => {
                 let shake = session.handshake();
-                self.note(&Event::ServerConnected {
-                    server: server.id.clone(),
-                    protocol_version: shake.protocol_version.clone(),
-                    name: shake.server_info.as_ref().map(|info| info.name.clone()),
-                    version: shake.server_info.as_ref().map(|info| info.version.clone()),
-                    duration_ms: u64::try_from(self.clock.monotonic().saturating_sub(began).as_millis()).unwrap_or(u64::MAX),
-                });
+                self.note(&Event::server_connected(&server.id, &shake.protocol_version, shake.server_info.as_ref()));
                 self.refresh_after_connect(&server, session);
             }
-            Err(error) => self.note(&Event::ServerFailed {
-                server: server.id.clone(),
-                code: error.code().as_str().to_owned(),
-                reason: error.reason().map(str::to_owned),
-                message: error.info(Audience::Page).message,
-            }),
+            Err(error) => self.note(&Event::server_failed(&server.id, error)),
         }
         self.status_changed(&server);
         outcome
     }
 
-    async fn launch(&self, server: &Arc<Server>, by: CallerKind, cancel: CancellationToken) -> Result<(Session, Events)> {
+    async fn launch(&self, server: &Arc<Server>, cancel: CancellationToken) -> Result<(Session, Events)> {
         let config = server.config();
         // What was confirmed is what is launched: the snapshot, not the file.
         let launch = self.confirmed_launch(&config)?;
-        self.note(&Event::ServerConnecting { server: server.id.clone(), transport: launch.transport().as_str().to_owned(), by });
+        self.note(&Event::server_connecting(&server.id, launch.transport()));
         let environment = self.environment.snapshot().await;
         let (secrets, id) = (self.secrets.clone(), server.id.clone());
         let resolved = tokio::task::spawn_blocking(move || config::resolve(&id, &launch, &environment, &*secrets))
@@ -244,9 +223,7 @@ impl Inner {
             }
             state.connected_at = None;
         }
-        let code = closed.exit.and_then(|exit| exit.code);
-        let reason = if closed.requested { "requested".to_owned() } else { code.map_or_else(|| "closed".to_owned(), |code| format!("exited with code {code}")) };
-        self.note(&Event::ServerDisconnected { server: server.id.clone(), reason });
+        self.note(&Event::server_disconnected(&server.id, closed.requested, closed.exit.and_then(|exit| exit.code)));
         self.status_changed(server);
     }
 
@@ -274,8 +251,8 @@ impl Inner {
 
     /// Ends a connection that is out of the state machine already, and writes it down.
     pub(super) async fn close(&self, server: &Server, session: Arc<Session>) {
-        session.close().await;
-        self.note(&Event::ServerDisconnected { server: server.id.clone(), reason: "requested".to_owned() });
+        let closed = session.close().await;
+        self.note(&Event::server_disconnected(&server.id, true, closed.exit.and_then(|exit| exit.code)));
     }
 
     pub(super) fn status_changed(&self, server: &Server) {

@@ -207,13 +207,7 @@ impl Inner {
     fn tools_listed(self: &Arc<Self>, server: &Arc<Server>) {
         let Some(list) = server.tools.last() else { return };
         let counts = self.rulebook.compare(&server.id, &list.items);
-        self.note(&Event::ToolsListed {
-            server: server.id.clone(),
-            count: list.items.len() as u64,
-            new: counts.unseen,
-            changed: counts.changed,
-            gone: counts.gone,
-        });
+        self.note(&Event::tools_listed(&server.id, list.items.len(), counts.unseen, counts.changed, counts.gone));
         self.policy_has_changed();
         self.status_changed(server);
     }

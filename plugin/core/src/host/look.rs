@@ -1,0 +1,611 @@
+//! From an operation to the facts about it, from the facts to a ruling, and from an answer to what it leaves behind.
+
+use std::sync::Arc;
+
+use super::{Approval, Inner, Origin, server::Server};
+use crate::{
+    approval::{
+        Approved, ChoiceKind,
+        gate::{Basis, Look, Ruling, describe, subject},
+        inert,
+        wording::{Offers, Reason},
+    },
+    audit::{Event, PinChange, RuleChange, TokenChange},
+    clock::Clock,
+    config::{self, Launch, ServerConfig},
+    error::{Error, Result},
+    model::{Caller, CallerKind, Operation, ServerId, ToolDefinition, ToolSummary},
+    policy::{
+        class::{Authority, classify},
+        condition::{Conditions, propose},
+        decide::{Decision, Facts, MAX_ALWAYS_BYTES, RuleName, Verdict, decide},
+        digest,
+        fatigue::Silence,
+        mode::{Mode, ModeSource},
+        rule::{Callers, Effect, MadeBy, Resources, Rule, RuleId, Scope, Target},
+        state::{LaunchState, PolicyState},
+        subject::Subject,
+        token::{Binding, Moment, TokenState},
+    },
+};
+
+/// What a decision is looked at for, besides the server.
+struct Case<'a> {
+    subject: Subject<'a>,
+    /// The tool as the server defines it now; calls only.
+    tool: Option<&'a ToolDefinition>,
+    caller: &'a Caller,
+    token: TokenState,
+    scoped_digest: bool,
+    prompter: bool,
+}
+
+impl Inner {
+    /// The fingerprint of an entry's launch.
+    pub(super) fn fingerprint(&self, launch: &Launch) -> Result<String> {
+        config::fingerprint::fingerprint(launch, &*self.key.derive("mcp-host/1/fingerprint"))
+    }
+
+    pub(super) fn launch_state(&self, policy: &PolicyState, config: &ServerConfig) -> Result<(LaunchState, String)> {
+        let fingerprint = self.fingerprint(config.launch()?)?;
+        Ok((policy.launch_state(&config.id, &fingerprint, self.clock.now()), fingerprint))
+    }
+
+    /// Whether an entry may be started as it stands.
+    pub(super) fn is_confirmed(&self, config: &ServerConfig) -> bool {
+        self.confirmed_launch(config).is_ok()
+    }
+
+    /// What is started for an entry: the confirmed snapshot.
+    ///
+    /// # Errors
+    ///
+    /// `server_unapproved`; `config_invalid` for a store that does not verify.
+    pub(super) fn confirmed_launch(&self, config: &ServerConfig) -> Result<Launch> {
+        let policy = self.rulebook.policy()?.value;
+        if let (LaunchState::Confirmed, _) = self.launch_state(&policy, config)?
+            && let Some(record) = policy.launch(&config.id)
+        {
+            return Ok(record.launch.clone());
+        }
+        let mode = self.rulebook.mode_of(&policy, Some(&config.id));
+        let waived = mode.mode == Mode::DangerFullAccess && mode.source == ModeSource::Run && self.origin != Origin::App;
+        if waived && !self.queue.is_present() {
+            return config.launch().cloned();
+        }
+        Err(Error::ServerUnapproved { server: config.id.clone() })
+    }
+
+    /// Resolves when something that a look rests on may have changed, in this process or in a store.
+    pub(super) async fn policy_changed(&self) {
+        let before = self.rulebook.policy().map(|policy| policy.revision).ok();
+        loop {
+            tokio::select! {
+                () = self.changed.notified() => return,
+                // Another process has no way to notify.
+                () = self.clock.sleep(std::time::Duration::from_millis(500)) => {
+                    if self.rulebook.policy().map(|policy| policy.revision).ok() != before {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The operation with the tool as it is defined now.
+    pub(super) fn current(&self, server: &Server, operation: Operation) -> Operation {
+        match operation {
+            Operation::CallTool { server: id, tool, arguments } => {
+                let now = server.tool(&tool.name).filter(|now| now.hash != tool.hash);
+                Operation::CallTool { server: id, tool: now.unwrap_or(tool), arguments }
+            }
+            other => other,
+        }
+    }
+
+    /// Gathers the facts and decides.
+    pub(super) fn look(&self, server: &Server, operation: &Operation, caller: &Caller, generation: u64, token: Option<&str>) -> Result<Look> {
+        self.look_as(server, operation, caller, generation, token, self.queue.is_present()).map(|(look, _)| look)
+    }
+
+    /// The refusal where nobody can be asked after all.
+    pub(super) fn nobody_to_ask(
+        &self,
+        server: &Server,
+        operation: &Operation,
+        caller: &Caller,
+        generation: u64,
+        token: Option<&str>,
+        rule: &RuleName,
+    ) -> Error {
+        match self.look_as(server, operation, caller, generation, token, false) {
+            Ok((Look { ruling: Ruling::Refuse(error), .. }, _)) | Err(error) => error,
+            Ok(_) => Error::internal(format!("nobody can be asked, and `{rule}` says to")),
+        }
+    }
+
+    fn look_as(
+        &self,
+        server: &Server,
+        operation: &Operation,
+        caller: &Caller,
+        generation: u64,
+        token: Option<&str>,
+        prompter: bool,
+    ) -> Result<(Look, Decision)> {
+        let config = server.config();
+        let snapshot = self.rulebook.policy()?;
+        let fingerprint = self.fingerprint(config.launch()?)?;
+        let mut payload = None;
+        let mut token_state = TokenState::Absent;
+        let mut scoped_digest = false;
+        let mut tool = None;
+        if let Operation::CallTool { tool: shown, arguments, .. } = operation {
+            let mut digest = || payload.get_or_insert_with(|| digest::payload_digest(&shown.name, &arguments.value)).clone();
+            if let Some(text) = token {
+                let binding = Binding {
+                    caller: caller.clone(),
+                    server: server.id.clone(),
+                    tool: shown.name.clone(),
+                    fingerprint: fingerprint.clone(),
+                    definition: shown.hash.clone(),
+                    digest: digest(),
+                };
+                token_state = self.rulebook.memory().tokens.check(text, &binding, Moment::of(&*self.clock));
+            }
+            scoped_digest = self.rulebook.is_approved_at_start(&server.id, &shown.name, &mut digest);
+            tool = server.tool(&shown.name);
+        }
+        let case = Case {
+            subject: Subject::from(operation),
+            tool: tool.as_deref(),
+            caller,
+            token: token_state,
+            scoped_digest,
+            prompter,
+        };
+        let what = describe(operation);
+        let digest = match operation {
+            Operation::CallTool { tool, arguments, .. } => {
+                Some(payload.unwrap_or_else(|| digest::payload_digest(&tool.name, &arguments.value)))
+            }
+            _ => None,
+        };
+        let (decision, refusal) = self.decide(&config, &snapshot.value, &fingerprint, &case, |facts, decision| {
+            decision.refusal(facts, &what, digest.as_deref())
+        });
+        let ruling = match (&decision.verdict, decision.rule.clone(), refusal) {
+            (Verdict::Allow, Some(rule), None) => Ruling::Allow(rule),
+            (Verdict::Ask, Some(rule), None) => Ruling::Ask(rule),
+            (_, _, Some(error)) => Ruling::Refuse(error),
+            (_, rule, None) => return Err(Error::internal(format!("a decision without a rule: {rule:?}"))),
+        };
+        let look = Look {
+            reason: self.reason(&server.id, decision.rule.as_ref(), case.tool),
+            offers: offers(operation, decision.rule.as_ref()),
+            ruling,
+            basis: Basis {
+                fingerprint,
+                definition_hash: case.tool.map(|tool| tool.hash.clone()),
+                generation,
+                policy_revision: self.rulebook.revision(snapshot.revision),
+            },
+            server_name: config.display_name.clone(),
+        };
+        Ok((look, decision))
+    }
+
+    fn decide<T>(
+        &self,
+        config: &ServerConfig,
+        policy: &PolicyState,
+        fingerprint: &str,
+        case: &Case<'_>,
+        then: impl FnOnce(&Facts<'_>, &Decision) -> T,
+    ) -> (Decision, T) {
+        let server = &config.id;
+        let kind = case.caller.kind();
+        let mode = self.rulebook.mode_of(policy, Some(server));
+        let authority = if policy.trusts_annotations(server) { Authority::TrustedServer } else { Authority::Server };
+        let mut class = crate::policy::class::Class::ReadOnly;
+        let mut pin = crate::model::admin::PinState::Pinned;
+        let mut costly = false;
+        let mut obstacle = (!config.enabled).then(|| Error::ServerDisabled { server: server.clone() });
+        let mut name = String::new();
+        if let Subject::Call { tool, .. } = case.subject {
+            name = tool.to_owned();
+            match case.tool {
+                Some(definition) => {
+                    class = classify(policy.class(server, tool, &definition.hash), authority, definition.hints);
+                    pin = self.rulebook.pins().state(server, tool, &definition.hash);
+                    costly = policy.is_costly(server, tool);
+                    obstacle = obstacle.or_else(|| disabled(config, definition));
+                }
+                None => {
+                    class = crate::policy::class::Class::Other;
+                    let gone = || Error::ToolNotFound { server: server.clone(), tool: inert::line(tool, 256) };
+                    obstacle = obstacle.or_else(|| Some(gone()));
+                }
+            }
+        }
+        let persons_own = matches!(kind, CallerKind::Settings | CallerKind::Cli);
+        let paused = self.paused.load(std::sync::atomic::Ordering::Relaxed) && !persons_own;
+        let linked = self.leads_into_own_folders(&case.subject);
+        let launch = policy.launch_state(server, fingerprint, self.clock.now());
+        let memory = self.rulebook.memory();
+        let silence = if paused { Some(Silence::Everything) } else { memory.fatigue.silence(kind, server, &name, self.clock.monotonic()) };
+        let rules: Vec<&Rule> = policy.rules().iter().chain(memory.rules.rules()).collect();
+        let facts = Facts {
+            server,
+            subject: case.subject,
+            caller: kind,
+            obstacle,
+            launch,
+            fingerprint,
+            mode,
+            class,
+            costly,
+            pin,
+            rules: &rules,
+            token: case.token,
+            scoped_digest: case.scoped_digest,
+            own_folders: &self.rulebook.own_folders,
+            linked_to_own_folders: linked,
+            silence,
+            prompter: case.prompter,
+            now: self.clock.now(),
+        };
+        let decision = decide(&facts);
+        let told = then(&facts, &decision);
+        (decision, told)
+    }
+
+    /// Whether a path in the arguments is a link that leads into our own folders.
+    fn leads_into_own_folders(&self, subject: &Subject<'_>) -> bool {
+        let own = &self.rulebook.own_folders;
+        own.paths_in(subject).iter().any(|path| {
+            // What does not exist yet would be made in its folder.
+            let there = std::fs::canonicalize(path).or_else(|error| path.parent().map_or(Err(error), std::fs::canonicalize));
+            there.is_ok_and(|there| own.contains(&there))
+        })
+    }
+
+    fn reason(&self, server: &ServerId, rule: Option<&RuleName>, tool: Option<&ToolDefinition>) -> Reason {
+        match rule {
+            Some(RuleName::UnseenDefinition) => Reason::Unseen,
+            Some(RuleName::ChangedDefinition) => Reason::Changed(tool.and_then(|tool| self.difference(server, tool)).unwrap_or_default()),
+            Some(RuleName::AskRule(id)) => Reason::AskRule(id.to_string()),
+            Some(RuleName::Costly) => Reason::Costly,
+            Some(RuleName::TouchesMcpHost) => Reason::TouchesHost,
+            _ => Reason::NeedsApproval,
+        }
+    }
+
+    /// What changed in a definition since it was approved, in lines.
+    pub(super) fn difference(&self, server: &ServerId, tool: &ToolDefinition) -> Option<String> {
+        let pins = self.rulebook.pins();
+        let pin = pins.get(server, &tool.name).filter(|pin| pin.hash != tool.hash)?;
+        match &pin.text {
+            Some(text) => Some(text.difference(&tool.into()).to_string()),
+            None => Some("the approved definition was too large to be kept, so that only the fact of the change is known".to_owned()),
+        }
+    }
+
+    /// Whether an approval is still what is true: everything it was given for, and nothing stricter since.
+    pub(super) fn still_holds(&self, server: &Server, approved: &Approved, generation: u64, token: Option<&str>) -> bool {
+        let granted = approved.granted();
+        if granted.deadline <= self.clock.now() || granted.generation != generation {
+            return false;
+        }
+        let Ok((look, _)) = self.look_as(server, approved.operation(), &granted.caller, generation, token, true) else { return false };
+        let same = look.basis.fingerprint == granted.fingerprint && look.basis.definition_hash == granted.definition_hash;
+        let answered = granted.rule.starts_with("answer:");
+        same && match look.ruling {
+            Ruling::Allow(_) => true,
+            // The person's answer stands where they would be asked again, and only there.
+            Ruling::Ask(_) => answered,
+            Ruling::Refuse(_) => false,
+        }
+    }
+
+    /// What is given up for the call that is about to be sent: its place under the rate limit, its token, its `once` rule.
+    pub(super) fn consume(&self, server: &Server, approved: &Approved, token: Option<&str>) -> Result<()> {
+        let operation = approved.operation();
+        let granted = approved.granted();
+        let kind = granted.caller.kind();
+        if let Operation::CallTool { tool, arguments, .. } = operation {
+            if let Some(limit) = self.rulebook.policy()?.value.rate_limit(&server.id, &tool.name) {
+                self.rulebook.memory().rates.take(kind, &server.id, &tool.name, limit, self.clock.monotonic())?;
+            }
+            if granted.rule == RuleName::Token.to_string() {
+                let binding = Binding {
+                    caller: granted.caller.clone(),
+                    server: server.id.clone(),
+                    tool: tool.name.clone(),
+                    fingerprint: granted.fingerprint.clone(),
+                    definition: tool.hash.clone(),
+                    digest: digest::payload_digest(&tool.name, &arguments.value),
+                };
+                let consumed = self.rulebook.memory().tokens.consume(token.unwrap_or_default(), &binding, Moment::of(&*self.clock));
+                consumed.map_err(|refusal| Error::ApprovalTokenInvalid { server: Some(server.id.clone()), why: refusal.as_str() })?;
+                self.note(&Event::TokenUsed(TokenChange {
+                    server: server.id.clone(),
+                    tool_name: tool.name.clone(),
+                    caller: kind,
+                    call_id: None,
+                    reason: None,
+                }));
+            }
+        }
+        if let Some(id) = granted.rule.strip_prefix("allow-rule:") {
+            let id = RuleId::from_text(id);
+            let policy = self.rulebook.policy()?.value;
+            let rule = policy.rule(&id).cloned().or_else(|| {
+                self.rulebook.memory().rules.rules().iter().find(|rule| rule.id == id).cloned()
+            });
+            if let Some(rule) = rule {
+                if rule.scope == Scope::Once {
+                    if !self.rulebook.consume_once(&id)? {
+                        return Err(Error::PolicyDenied {
+                            server: Some(server.id.clone()),
+                            rule: granted.rule.clone(),
+                            message: format!("{} was allowed once, and another call has used that up", describe(operation)),
+                            digest: None,
+                        });
+                    }
+                    self.note(&Event::RuleConsumed(rule_change(&rule, kind)));
+                } else {
+                    self.rulebook.count_use(&id);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the rate limit without taking a place.
+    pub(super) fn look_at_rate(&self, server: &ServerId, operation: &Operation, caller: &Caller) -> Result<()> {
+        let Operation::CallTool { tool, .. } = operation else { return Ok(()) };
+        match self.rulebook.policy()?.value.rate_limit(server, &tool.name) {
+            Some(limit) => self.rulebook.memory().rates.look(caller.kind(), server, &tool.name, limit, self.clock.monotonic()),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the operation only reads: then its intent need not be synced before it is sent.
+    pub(super) fn only_reads(&self, server: &ServerId, operation: &Operation) -> bool {
+        let Operation::CallTool { tool, .. } = operation else { return true };
+        let Ok(policy) = self.rulebook.policy() else { return false };
+        let authority = if policy.value.trusts_annotations(server) { Authority::TrustedServer } else { Authority::Server };
+        let person = policy.value.class(server, &tool.name, &tool.hash);
+        classify(person, authority, tool.hints) == crate::policy::class::Class::ReadOnly
+    }
+
+    /// A token for exactly what was approved.
+    pub(super) fn issue_token(&self, approved: &Approved) -> Result<Approval> {
+        let granted = approved.granted();
+        let Operation::CallTool { server, tool, arguments } = approved.operation() else {
+            return Err(Error::internal("only calls have tokens"));
+        };
+        let binding = Binding {
+            caller: granted.caller.clone(),
+            server: server.clone(),
+            tool: tool.name.clone(),
+            fingerprint: granted.fingerprint.clone(),
+            definition: tool.hash.clone(),
+            digest: digest::payload_digest(&tool.name, &arguments.value),
+        };
+        let (approval_token, expires_at) = self.rulebook.memory().tokens.issue(binding, Moment::of(&*self.clock))?;
+        self.note(&Event::TokenIssued(TokenChange {
+            server: server.clone(),
+            tool_name: tool.name.clone(),
+            caller: granted.caller.kind(),
+            call_id: None,
+            reason: None,
+        }));
+        Ok(Approval { approval_token, expires_at: expires_at.to_string() })
+    }
+
+    /// Makes an answer count.
+    pub(super) fn settle(&self, server: &Server, operation: &Operation, caller: &Caller, look: &Look, choice: ChoiceKind) -> Result<()> {
+        let kind = caller.kind();
+        let now = self.clock.monotonic();
+        if choice.allows() {
+            self.rulebook.memory().fatigue.allowed(kind);
+            // An allow to a dialog that showed this definition pins it.
+            if let Operation::CallTool { tool, .. } = operation {
+                self.pin(&server.id, &[tool], MadeBy::Dialog, kind)?;
+            }
+        }
+        let offered = &look.offers;
+        let rule = match choice {
+            ChoiceKind::AllowOnce | ChoiceKind::Confirm => None,
+            ChoiceKind::Deny => {
+                self.rulebook.memory().fatigue.denied(kind, &server.id, &subject(operation), now);
+                None
+            }
+            ChoiceKind::DenyPages => {
+                self.rulebook.memory().fatigue.deny_everything(kind, now);
+                None
+            }
+            ChoiceKind::Never => Some((Effect::Deny, target(operation), Scope::Always, None)),
+            ChoiceKind::AllowSession if offered.session => Some((Effect::Allow, target(operation), Scope::Session, None)),
+            ChoiceKind::AlwaysTool if offered.tool => Some((Effect::Allow, target(operation), Scope::Always, None)),
+            ChoiceKind::AlwaysExact if offered.exact => match operation {
+                Operation::CallTool { arguments, .. } => {
+                    Some((Effect::Allow, target(operation), Scope::Always, Some(Conditions::Exact((*arguments.value).clone()))))
+                }
+                Operation::ReadResource { uri, .. } | Operation::Subscribe { uri, .. } => {
+                    Some((Effect::Allow, Target::Resources(Resources::Uri(uri.clone())), Scope::Always, None))
+                }
+                _ => return Err(not_offered(choice)),
+            },
+            ChoiceKind::AlwaysConditions => match operation {
+                Operation::CallTool { arguments, .. } if offered.conditions.is_some() => {
+                    let conditions = propose::propose(&arguments.value).ok_or_else(|| not_offered(choice))?;
+                    Some((Effect::Allow, target(operation), Scope::Always, Some(conditions)))
+                }
+                _ => return Err(not_offered(choice)),
+            },
+            // A prompter that answers what was not offered is broken; it does not widen anything.
+            ChoiceKind::AllowSession | ChoiceKind::AlwaysTool | ChoiceKind::AlwaysExact => return Err(not_offered(choice)),
+        };
+        if let Some((effect, target, scope, conditions)) = rule {
+            let mut rule = Rule::new(effect, Some(server.id.clone()), target, Callers::one(kind), MadeBy::Dialog, self.clock.now())?
+                .lasting(scope, None);
+            if effect == Effect::Allow {
+                rule = rule.bound_to(look.basis.fingerprint.clone(), look.basis.definition_hash.clone());
+            }
+            if let Some(conditions) = conditions {
+                rule = rule.with_conditions(conditions);
+            }
+            self.note(&Event::RuleAdded(rule_change(&rule, kind)));
+            self.rulebook.add_rule(rule)?;
+        }
+        self.policy_has_changed();
+        Ok(())
+    }
+
+    /// Pins definitions and writes that down.
+    pub(super) fn pin(&self, server: &ServerId, tools: &[&ToolDefinition], made_by: MadeBy, by: CallerKind) -> Result<()> {
+        let pins = self.rulebook.pins();
+        let new: Vec<&ToolDefinition> =
+            tools.iter().copied().filter(|tool| pins.get(server, &tool.name).is_none_or(|pin| pin.hash != tool.hash)).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        self.rulebook.pin(server, &new, made_by)?;
+        for tool in new {
+            let previous_hash = pins.get(server, &tool.name).map(|pin| pin.hash.clone());
+            let change = PinChange {
+                server: server.clone(),
+                tool_name: tool.name.clone(),
+                definition_hash: tool.hash.clone(),
+                by,
+                previous_hash: previous_hash.clone(),
+            };
+            self.note(&if previous_hash.is_some() { Event::PinChanged(change) } else { Event::PinAdded(change) });
+        }
+        Ok(())
+    }
+
+    /// What a call of that tool, the arguments of which are not known, would meet.
+    pub(super) fn prospect(&self, server: &Server, tool: &ToolDefinition, caller: &Caller) -> Result<Decision> {
+        let config = server.config();
+        let policy = self.rulebook.policy()?.value;
+        let fingerprint = self.fingerprint(config.launch()?)?;
+        let case = Case {
+            subject: Subject::prospect(&tool.name, &tool.hash),
+            tool: Some(tool),
+            caller,
+            token: TokenState::Absent,
+            scoped_digest: false,
+            prompter: self.queue.is_present(),
+        };
+        Ok(self.decide(&config, &policy, &fingerprint, &case, |_, _| ()).0)
+    }
+
+    /// What a call with these arguments would meet, and why: `approval check`.
+    pub(super) fn check(&self, server: &Server, operation: &Operation, caller: &Caller) -> Result<Decision> {
+        self.look_as(server, operation, caller, 0, None, self.queue.is_present()).map(|(_, decision)| decision)
+    }
+
+    pub(super) fn tool_summary(&self, server: &Server, tool: &ToolDefinition, caller: &Caller) -> Result<ToolSummary> {
+        let decision = self.prospect(server, tool, caller)?;
+        let permission = decision.permission();
+        let pin = self.rulebook.pins().state(&server.id, &tool.name, &tool.hash);
+        Ok(ToolSummary {
+            server_id: server.id.clone(),
+            name: tool.name.clone(),
+            title: tool.title.clone(),
+            description: tool.description.clone(),
+            input_schema: Some(tool.input_schema.clone()),
+            annotations: tool.annotations.clone(),
+            approval_required: Some(permission == crate::model::Permission::Ask),
+            output_schema: tool.output_schema.clone(),
+            permission,
+            definition_changed: pin == crate::model::admin::PinState::Changed,
+            diagnostics: (!tool.diagnostics.is_empty()).then(|| tool.diagnostics.clone()),
+        })
+    }
+}
+
+impl Server {
+    /// The tool of that name as the server defines it now.
+    pub(super) fn tool(&self, name: &str) -> Option<Arc<ToolDefinition>> {
+        self.tools.last()?.items.iter().find(|tool| tool.name == name).cloned().map(Arc::new)
+    }
+}
+
+/// Why a tool must not be called, whoever asks.
+pub(super) fn disabled(config: &ServerConfig, tool: &ToolDefinition) -> Option<Error> {
+    let why = if tool.quarantined {
+        "the server lists two different tools under this name"
+    } else if config.disabled_tools.contains(&tool.name) {
+        "it is listed in `disabledTools` of its entry"
+    } else {
+        return None;
+    };
+    Some(Error::ToolDisabled { server: config.id.clone(), tool: tool.name.clone(), why: why.to_owned() })
+}
+
+/// A rule for the log.
+pub(super) fn rule_change(rule: &Rule, by: CallerKind) -> RuleChange {
+    RuleChange {
+        rule: rule.id.to_string(),
+        effect: rule.effect.as_str().to_owned(),
+        operation: rule.operation().to_owned(),
+        server: rule.server.clone(),
+        tool_name: rule.subject_name().map(str::to_owned),
+        callers: rule.callers.kinds(),
+        scope: rule.scope.as_str().to_owned(),
+        conditions: rule.conditions.as_ref().map(Conditions::lines).unwrap_or_default(),
+        by,
+    }
+}
+
+/// What a person's "always" is about.
+fn target(operation: &Operation) -> Target {
+    match operation {
+        Operation::CallTool { tool, .. } => Target::Tool(tool.name.clone()),
+        Operation::ReadResource { listed, uri, .. } | Operation::Subscribe { listed, uri, .. } => {
+            Target::Resources(if *listed { Resources::Listed } else { Resources::Uri(uri.clone()) })
+        }
+        Operation::Complete { target: crate::model::CompletionTarget::ResourceTemplate { .. }, .. } => {
+            Target::Resources(Resources::Listed)
+        }
+        Operation::GetPrompt { .. } | Operation::Complete { .. } => Target::Prompts(None),
+        Operation::Connect { .. } => Target::All,
+    }
+}
+
+fn offers(operation: &Operation, rule: Option<&RuleName>) -> Offers {
+    // What always asks, and what would not be asked about otherwise: a "yes" counts once.
+    if matches!(rule, Some(RuleName::Costly | RuleName::TouchesMcpHost)) {
+        return Offers::default();
+    }
+    match operation {
+        Operation::CallTool { arguments, .. } => {
+            if arguments.wire.len() > MAX_ALWAYS_BYTES {
+                return Offers::default();
+            }
+            // A rule that asks beats an allow that is as broad, so only a narrower one is worth offering.
+            let asked_by_rule = matches!(rule, Some(RuleName::AskRule(_)));
+            Offers {
+                session: !asked_by_rule,
+                exact: true,
+                conditions: propose::propose(&arguments.value).map(|conditions| conditions.lines()),
+                tool: !asked_by_rule,
+            }
+        }
+        Operation::ReadResource { listed, uri, .. } | Operation::Subscribe { listed, uri, .. } => {
+            let exact = crate::policy::condition::uri::UriGlob::new(uri).is_ok_and(|glob| glob.permits(uri));
+            Offers { session: *listed, exact: exact && !uri.contains('*'), conditions: None, tool: *listed }
+        }
+        Operation::GetPrompt { .. } | Operation::Complete { .. } => Offers { session: true, exact: false, conditions: None, tool: true },
+        Operation::Connect { .. } => Offers::default(),
+    }
+}
+
+fn not_offered(choice: ChoiceKind) -> Error {
+    Error::internal(format!("the answer `{}` was not on offer", choice.as_str()))
+}
