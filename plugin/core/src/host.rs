@@ -10,9 +10,9 @@ mod call;
 mod connect;
 mod flight;
 mod list;
+mod look;
 mod rulebook;
 mod server;
-mod view;
 
 use std::{
     collections::{BTreeMap, HashMap},

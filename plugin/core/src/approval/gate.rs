@@ -79,6 +79,9 @@ impl Look {
 
 /// What the gate needs of the host.
 pub trait Desk: Send + Sync {
+    /// The operation as it is now: with the tool as the server defines it now.
+    fn current(&self, operation: Operation) -> Operation;
+
     /// Gathers the facts and decides. Reads only; never waits.
     fn look(&self, operation: &Operation, caller: &Caller) -> Result<Look>;
 
@@ -112,9 +115,10 @@ impl Gate<'_> {
     /// Decides, asks where that is the decision, and grants or says why not.
     ///
     /// Waits for a person; ends with `mcp.cancelled` when `cancel` is.
-    pub async fn pass(&self, operation: Operation, caller: &Caller, call: &CallId, cancel: &CancellationToken) -> Result<Approved> {
+    pub async fn pass(&self, mut operation: Operation, caller: &Caller, call: &CallId, cancel: &CancellationToken) -> Result<Approved> {
         loop {
             let changed = self.desk.changed();
+            operation = self.desk.current(operation);
             let look = self.desk.look(&operation, caller)?;
             let rule = match look.ruling.clone() {
                 Ruling::Allow(rule) => return Ok(self.grant(operation, caller, look.basis, &rule)),

@@ -100,7 +100,8 @@ struct Passage {
     underway: Underway,
     budget: Budget,
     token: Option<String>,
-    progress: Option<crate::event::ProgressSink>,
+    /// In a lock only so that a passage can be shared by reference.
+    progress: Mutex<Option<crate::event::ProgressSink>>,
 }
 
 impl Host {
@@ -118,7 +119,7 @@ impl Host {
         let server = passage.server.id.clone();
         let call_id = passage.underway.id().clone();
         let operation = Operation::CallTool { server: server.clone(), tool, arguments };
-        let read_only = self.0.rulebook.is_read_only(&operation);
+        let read_only = self.0.only_reads(&server, &operation);
         let (reply, sent) = passage.send(operation, session, read_only).await?;
         let duration = reply.duration;
         let outcome = match decode::call_outcome(&server, &reply.raw) {
@@ -168,7 +169,7 @@ impl Host {
             Ok(approved) => approved,
             Err(error) => return Err(blocked(requested, error)),
         };
-        let approval = self.0.rulebook.issue_token(&approved, self.0.clock.now())?;
+        let approval = self.0.issue_token(&approved)?;
         // Nothing is sent now: the request ends here, and the log says why.
         let rule = format!("token-issued ({})", approved.granted().rule);
         let note = Error::Cancelled { server: None, what: "this request only asked for a token".to_owned(), sent: false };
@@ -297,7 +298,7 @@ impl Host {
         let progress = options.progress.take();
         let budget = Budget::new(&self.0.clock, options.timeout);
         let underway = self.0.enter(&caller, &options)?;
-        Ok(Passage { inner: self.0.clone(), server, caller, underway, budget, token: None, progress })
+        Ok(Passage { inner: self.0.clone(), server, caller, underway, budget, token: None, progress: Mutex::new(progress) })
     }
 }
 
@@ -434,7 +435,7 @@ impl Passage {
         let requested = self.requested(&operation)?;
         let in_flight = InFlight::enter(&self.inner, &self.server);
         let what = gate::describe(&operation);
-        if let Err(error) = self.inner.rulebook.look_at_rate(&operation, &self.caller, self.inner.clock.monotonic()) {
+        if let Err(error) = self.inner.look_at_rate(&self.server.id, &operation, &self.caller) {
             return Err(blocked(requested, error));
         }
         let mut approved = match self.decide(operation.clone(), &session, &requested).await {
@@ -460,13 +461,13 @@ impl Passage {
             None => None,
         };
         // What was decided may be outdated by the wait: it is decided anew until it is true at this moment.
-        while !self.inner.still_holds(&approved, session.generation()) {
+        while !self.inner.still_holds(&self.server, &approved, session.generation(), self.token.as_deref()) {
             approved = match self.decide(operation.clone(), &session, &requested).await {
                 Ok(approved) => approved,
                 Err(error) => return Err(blocked(requested, error)),
             };
         }
-        if let Err(error) = self.inner.rulebook.consume(&approved, self.token.as_deref(), &*self.inner.clock, &self.inner.log) {
+        if let Err(error) = self.inner.consume(&self.server, &approved, self.token.as_deref()) {
             return Err(blocked(requested, error));
         }
         let rule = approved.granted().rule.clone();
@@ -479,8 +480,9 @@ impl Passage {
                 return Err(error);
             }
         };
-        let (inner, generation) = (self.inner.clone(), session.generation());
-        let recheck: session::Recheck = Arc::new(move |approved: &Approved| inner.still_holds(approved, generation));
+        // At the moment of writing the token is used up already: what is compared is everything else.
+        let (inner, server, generation) = (self.inner.clone(), self.server.clone(), session.generation());
+        let recheck: session::Recheck = Arc::new(move |approved: &Approved| inner.is_unchanged(&server, approved, generation));
         let outcome = session.request(approved, recheck, options).await;
         drop(in_flight);
         match outcome {
@@ -518,7 +520,7 @@ impl Passage {
             idle,
             cap: Some(left.map_or(cap, |left| left.min(cap))),
             cancel: self.underway.cancel().clone(),
-            progress: self.progress.take(),
+            progress: self.progress.get_mut().unwrap_or_else(PoisonError::into_inner).take(),
         })
     }
 }
@@ -533,6 +535,10 @@ struct PassageDesk<'a> {
 }
 
 impl Desk for PassageDesk<'_> {
+    fn current(&self, operation: Operation) -> Operation {
+        self.passage.inner.current(&self.passage.server, operation)
+    }
+
     fn look(&self, operation: &Operation, caller: &Caller) -> Result<Look> {
         let Passage { inner, server, token, .. } = self.passage;
         inner.look(server, operation, caller, self.generation, token.as_deref())

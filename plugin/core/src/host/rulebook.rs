@@ -24,7 +24,7 @@ use crate::{
         state::{Edit, PolicyState, SessionRules, Use, Uses},
         token::Tokens,
     },
-    store::{Folders, MasterKey, Sealed, sealed::Snapshot},
+    store::{Folders, MasterKey, Sealed, Snapshot},
 };
 
 /// `danger-full-access` that was chosen in the app ends after so long.
