@@ -43,6 +43,9 @@ use crate::{
     store::{Folders, MasterKey, Secrets},
 };
 
+/// Requests that the scripts of the page may have under way.
+const PAGE_CALLS: usize = 64;
+
 /// Which program this host lives in; names the run's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -166,9 +169,11 @@ impl Host {
         for end in ends.collect::<Vec<_>>() {
             let _ = end.await;
         }
-        let log = self.0.log.clone();
+        let inner = self.0.clone();
         // A few syncs of the disk.
-        if let Err(error) = tokio::task::spawn_blocking(move || log.close()).await.unwrap_or_else(|error| Err(Error::internal(error))) {
+        let close = move || inner.rulebook.keep_uses().and(inner.log.close());
+        if let Err(error) = tokio::task::spawn_blocking(close).await.unwrap_or_else(|error| Err(Error::internal(error)))
+        {
             tracing::warn!(%error, "the audit log could not be ended cleanly");
         }
     }
@@ -192,7 +197,13 @@ impl Host {
     pub async fn connect_server(&self, server: &str, caller: &Caller, options: RequestOptions) -> Result<ServerStatus> {
         let server = self.0.server(server)?;
         let call = self.0.enter(caller, &options)?;
-        self.0.limited(&options, &format!("connecting `{}`", server.id), self.0.connect(&server, Want::Connect(caller.kind()), call.cancel())).await?;
+        self.0
+            .limited(
+                &options,
+                &format!("connecting `{}`", server.id),
+                self.0.connect(&server, Want::Connect(caller.kind()), call.cancel()),
+            )
+            .await?;
         server.state().holds.insert(caller.clone());
         Ok(self.0.status(&server, audience_of(caller)))
     }
@@ -215,10 +226,16 @@ impl Host {
     }
 
     /// The resources.
-    pub async fn list_resources(&self, server: &str, caller: &Caller, options: RequestOptions) -> Result<Vec<ResourceSummary>> {
+    pub async fn list_resources(
+        &self,
+        server: &str,
+        caller: &Caller,
+        options: RequestOptions,
+    ) -> Result<Vec<ResourceSummary>> {
         let server = self.0.server(server)?;
         let call = self.0.enter(caller, &options)?;
-        let list = self.0.limited(&options, &listing(&server), self.0.resources(&server, caller, call.cancel())).await?;
+        let list =
+            self.0.limited(&options, &listing(&server), self.0.resources(&server, caller, call.cancel())).await?;
         Ok(list.items.clone())
     }
 
@@ -231,12 +248,18 @@ impl Host {
     ) -> Result<Vec<ResourceTemplateSummary>> {
         let server = self.0.server(server)?;
         let call = self.0.enter(caller, &options)?;
-        let list = self.0.limited(&options, &listing(&server), self.0.templates(&server, caller, call.cancel())).await?;
+        let list =
+            self.0.limited(&options, &listing(&server), self.0.templates(&server, caller, call.cancel())).await?;
         Ok(list.items.clone())
     }
 
     /// The prompts.
-    pub async fn list_prompts(&self, server: &str, caller: &Caller, options: RequestOptions) -> Result<Vec<PromptSummary>> {
+    pub async fn list_prompts(
+        &self,
+        server: &str,
+        caller: &Caller,
+        options: RequestOptions,
+    ) -> Result<Vec<PromptSummary>> {
         let server = self.0.server(server)?;
         let call = self.0.enter(caller, &options)?;
         let list = self.0.limited(&options, &listing(&server), self.0.prompts(&server, caller, call.cancel())).await?;
@@ -290,7 +313,7 @@ impl Inner {
         }
     }
 
-    fn status(&self, server: &Server, audience: Audience) -> ServerStatus {
+    fn status(&self, server: &Arc<Server>, audience: Audience) -> ServerStatus {
         server.status(self.is_confirmed(&server.config()), audience)
     }
 
@@ -306,7 +329,12 @@ impl Inner {
     }
 
     /// `work` within the caller's own limit, which bounds it from here on.
-    async fn limited<T>(&self, options: &RequestOptions, what: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
+    async fn limited<T>(
+        &self,
+        options: &RequestOptions,
+        what: &str,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         match options.timeout {
             None => work.await,
             Some(limit) => tokio::select! {
@@ -333,6 +361,14 @@ impl Inner {
         let cancel = options.cancel.child_token();
         let key = (caller.clone(), id);
         let mut calls = self.calls();
+        let of_page = |(caller, _): &&(Caller, CallId)| caller.kind() == CallerKind::Page;
+        if caller.kind() == CallerKind::Page && calls.keys().filter(of_page).count() >= PAGE_CALLS {
+            return Err(Error::RateLimited {
+                server: None,
+                message: format!("{PAGE_CALLS} requests of the page are under way already; wait for some of them"),
+                retry_after_ms: None,
+            });
+        }
         if calls.contains_key(&key) {
             return Err(Error::invalid_input("/callId", "a call with this `callId` is under way already"));
         }

@@ -39,7 +39,9 @@ pub struct Basis {
 impl Basis {
     /// Whether the same thing would be done: everything but the revision of the rules.
     fn is_of_same_thing(&self, other: &Self) -> bool {
-        self.fingerprint == other.fingerprint && self.definition_hash == other.definition_hash && self.generation == other.generation
+        self.fingerprint == other.fingerprint
+            && self.definition_hash == other.definition_hash
+            && self.generation == other.generation
     }
 }
 
@@ -115,7 +117,13 @@ impl Gate<'_> {
     /// Decides, asks where that is the decision, and grants or says why not.
     ///
     /// Waits for a person; ends with `mcp.cancelled` when `cancel` is.
-    pub async fn pass(&self, mut operation: Operation, caller: &Caller, call: &CallId, cancel: &CancellationToken) -> Result<Approved> {
+    pub async fn pass(
+        &self,
+        mut operation: Operation,
+        caller: &Caller,
+        call: &CallId,
+        cancel: &CancellationToken,
+    ) -> Result<Approved> {
         loop {
             let changed = self.desk.changed();
             operation = self.desk.current(operation);
@@ -201,10 +209,7 @@ impl Gate<'_> {
         loop {
             changed.await;
             changed = self.desk.changed();
-            let same = self
-                .desk
-                .look(operation, caller)
-                .is_ok_and(|now| now.is_same_question(shown));
+            let same = self.desk.look(operation, caller).is_ok_and(|now| now.is_same_question(shown));
             if !same {
                 return;
             }

@@ -439,6 +439,9 @@ mod tests {
     #[tokio::test]
     async fn without_a_prompter_nobody_is_asked() {
         let queue = Queue::new(None, SystemClock::shared());
-        assert_eq!(queue.ask(question("one", page(), "a"), &CancellationToken::new(), &|| {}).await, Outcome::Unavailable);
+        assert_eq!(
+            queue.ask(question("one", page(), "a"), &CancellationToken::new(), &|| {}).await,
+            Outcome::Unavailable
+        );
     }
 }

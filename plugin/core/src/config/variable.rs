@@ -25,6 +25,17 @@ pub enum Source {
     Secret,
 }
 
+impl Source {
+    /// What goes to the server, in the spelling of servers.json.
+    pub fn describe(self, name: &str) -> String {
+        match self {
+            Self::Variable => format!("${{env:{name}}}"),
+            Self::Input => format!("${{input:{name}}}"),
+            Self::Secret => format!("${{secret:{name}}}"),
+        }
+    }
+}
+
 /// A place where a value goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {

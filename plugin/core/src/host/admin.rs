@@ -1,21 +1,32 @@
 //! What only a person may do: servers, confirmations, rules, modes, the log. Widening ends in the prompter, tightening
 //! does not; on the command line the command itself is the person's act.
 
-use std::collections::BTreeMap;
+mod rule;
+mod server;
+mod trust;
 
+use std::{collections::BTreeMap, path::PathBuf, sync::atomic::Ordering};
+
+use super::{Host, Inner};
 use crate::{
-    error::Result,
-    model::{
-        Caller, CallerKind,
-        admin::{
-            AuditFilter, AuditPage, CheckView, LogLine, Overview, RuleView, ServerDetails, TrustView, WaitingView,
-        },
-        json,
+    approval::{
+        ChoiceKind, Sheet, inert,
+        queue::{Outcome, Question, Waiting},
+        wording,
     },
+    audit::{self, Event},
+    error::{Audience, Error, Result},
+    model::{
+        Caller, CallerKind, ServerId,
+        admin::{AuditFilter, AuditPage, Overview, WaitingView},
+        hex, json,
+    },
+    policy::{mode::Mode, state::Edit},
 };
 
 /// What a rule is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the fields are named as on the command line")]
 pub enum GrantTarget {
     /// `SERVER/TOOL`; without a server only for deny or a local tool.
     Tool { server: Option<String>, tool: String },
@@ -54,6 +65,7 @@ pub struct NewRule {
 
 /// A change of servers.json.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the variants' comments name the fields")]
 pub enum ServerChange {
     /// `snippet`: anything that config can read as one or more entries; `key`: the name, where the snippet has none.
     Add { key: Option<String>, snippet: String },
@@ -94,7 +106,9 @@ impl Admin {
             servers: self.host.list_servers(Audience::Person),
             waiting: self.waiting(),
             mode: mode.map_or_else(|| "unknown".to_owned(), |mode| mode.mode.to_string()),
-            mode_banner: mode.is_some_and(|mode| mode.mode == Mode::DangerFullAccess || mode.source == crate::policy::mode::ModeSource::Run),
+            mode_banner: mode.is_some_and(|mode| {
+                mode.mode == Mode::DangerFullAccess || mode.source == crate::policy::mode::ModeSource::Run
+            }),
             paused: inner.paused.load(Ordering::Relaxed),
             config_file: inner.folders.servers_file().display().to_string(),
             state_folder: inner.folders.state().display().to_string(),
@@ -124,7 +138,10 @@ impl Admin {
         let to = mode.unwrap_or_default();
         if mode == Some(Mode::DangerFullAccess) {
             if server.is_some() {
-                return Err(Error::invalid_input("/mode", "`danger-full-access` is for the whole host and one run; it cannot be set for a server"));
+                return Err(Error::invalid_input(
+                    "/mode",
+                    "`danger-full-access` is for the whole host and one run; it cannot be set for a server",
+                ));
             }
             self.widen(by, "mode", |language| widen_mode(from, to, None, language)).await?;
             inner.rulebook.set_run_mode(mode);
@@ -200,11 +217,11 @@ impl Admin {
         let (run, path) = (run.map(str::to_owned), path.map(std::path::Path::to_path_buf));
         let report = blocking(move || {
             let target = match (&path, &run) {
-                (Some(path), _) => audit::Target::File(path),
-                (None, Some(run)) => audit::Target::Run(run),
-                (None, None) => audit::Target::All,
+                (Some(path), _) => audit::verify::Target::File(path),
+                (None, Some(run)) => audit::verify::Target::Run(run),
+                (None, None) => audit::verify::Target::All,
             };
-            audit::verify(&folders, Some(&key), target)
+            audit::verify::verify(&folders, Some(&key), target)
         })
         .await?;
         serde_json::to_value(report).map_err(Error::internal)
@@ -219,7 +236,12 @@ impl Admin {
     }
 
     /// Lets something that widens happen: the command line has acted, the settings window is asked natively.
-    async fn widen(&self, by: &Caller, question: &str, sheet: impl FnOnce(crate::approval::Language) -> Sheet) -> Result<()> {
+    async fn widen(
+        &self,
+        by: &Caller,
+        question: &str,
+        sheet: impl FnOnce(crate::approval::Language) -> Sheet,
+    ) -> Result<()> {
         self.acts(by)?;
         if *by == Caller::Cli {
             return Ok(());
@@ -231,12 +253,24 @@ impl Admin {
 
 impl Inner {
     /// Puts a question about something that is not a call, and writes question and answer down.
-    pub(super) async fn confirm(&self, by: &Caller, server: Option<&ServerId>, question: &str, sheet: Sheet) -> Result<()> {
+    pub(super) async fn confirm(
+        &self,
+        by: &Caller,
+        server: Option<&ServerId>,
+        question: &str,
+        sheet: Sheet,
+    ) -> Result<()> {
         let what = sheet.heading.clone();
         let shown_hash = super::call::sheet_hash(&sheet);
         let asked = Question { caller: by.clone(), server: server.cloned(), name: question.to_owned(), sheet };
         let began = self.clock.monotonic();
-        let shown = || self.note(&Event::ApprovalShown { server: server.cloned(), question: question.to_owned(), shown_hash: shown_hash.clone() });
+        let shown = || {
+            self.note(&Event::ApprovalShown {
+                server: server.cloned(),
+                question: question.to_owned(),
+                shown_hash: shown_hash.clone(),
+            });
+        };
         let outcome = self.queue.ask(asked, &self.closing, &shown).await;
         let took = self.clock.monotonic().saturating_sub(began);
         let (answer, result) = match outcome {
@@ -292,7 +326,8 @@ fn nothing_waits(id: &str) -> Error {
 
 fn waiting_view(waiting: Waiting) -> WaitingView {
     let Waiting { question: Question { caller, server, name, sheet }, shown, asked_at } = waiting;
-    let arguments = sheet.sections.iter().map(|section| format!("{}\n{}", section.label, section.text)).collect::<Vec<_>>();
+    let arguments =
+        sheet.sections.iter().map(|section| format!("{}\n{}", section.label, section.text)).collect::<Vec<_>>();
     WaitingView {
         id: sheet.id,
         caller: caller.kind(),

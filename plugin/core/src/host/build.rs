@@ -39,7 +39,15 @@ pub struct HostBuilder {
 
 impl HostBuilder {
     pub(super) fn new(origin: Origin, config_dir: Option<PathBuf>) -> Self {
-        Self { origin, config_dir, prompter: None, mode: None, digests: Vec::new(), full: false, clock: SystemClock::shared() }
+        Self {
+            origin,
+            config_dir,
+            prompter: None,
+            mode: None,
+            digests: Vec::new(),
+            full: false,
+            clock: SystemClock::shared(),
+        }
     }
 
     /// Asks the person; without one, what needs an answer is denied.
@@ -95,9 +103,12 @@ impl HostBuilder {
             Ok(configuration) => (configuration, None),
             Err(error) => (Configuration::default(), Some(error)),
         };
-        let resolve = |name: &str| configuration.find(name).map(|server| server.id.clone()).or_else(|error| {
-            if name == ServerId::LOCAL { ServerId::parse(name) } else { Err(error) }
-        });
+        let resolve = |name: &str| {
+            configuration
+                .find(name)
+                .map(|server| server.id.clone())
+                .or_else(|error| if name == ServerId::LOCAL { ServerId::parse(name) } else { Err(error) })
+        };
         let digests = self.digests.iter().map(|text| ScopedDigest::parse_with(text, resolve)).collect::<Result<_>>()?;
         let rulebook = Rulebook::new(&folders, &key, mode, digests, self.clock.clone());
         let log = AuditLog::open(AuditOptions {
@@ -122,7 +133,8 @@ impl HostBuilder {
         if let Ok(values) = secrets.values() {
             log.redactor().learn(values.iter().map(|secret| secret.expose()));
         }
-        let servers = configuration.servers.into_iter().map(|config| (config.id.clone(), Arc::new(Server::new(config))));
+        let servers =
+            configuration.servers.into_iter().map(|config| (config.id.clone(), Arc::new(Server::new(config))));
         let inner = Arc::new(Inner {
             origin: self.origin,
             folders,
@@ -168,22 +180,22 @@ impl Inner {
     }
 
     /// Makes a configuration the one that counts: what is gone ends, what changed ends and waits for confirmation.
-    pub(super) fn apply(self: &Arc<Self>, configuration: Configuration) {
+    pub(super) fn apply(self: &Arc<Self>, configuration: &Configuration) {
         *self.config_problem.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let mut new: BTreeMap<ServerId, Arc<Server>> = BTreeMap::new();
         let mut ending = Vec::new();
         let mut touched = Vec::new();
         let gone = {
             let mut servers = self.servers.write().unwrap_or_else(PoisonError::into_inner);
-            for config in configuration.servers {
+            for config in &configuration.servers {
                 let server = match servers.remove(&config.id) {
                     Some(server) => {
-                        if let Some(session) = server.reconfigure(config) {
+                        if let Some(session) = server.reconfigure(config.clone()) {
                             ending.push((server.clone(), session));
                         }
                         server
                     }
-                    None => Arc::new(Server::new(config)),
+                    None => Arc::new(Server::new(config.clone())),
                 };
                 touched.push(server.clone());
                 new.insert(server.id.clone(), server);
@@ -206,27 +218,29 @@ impl Inner {
 
     /// Watches servers.json: another program may edit it.
     fn follow_configuration(self: &Arc<Self>) {
-        let mut watch = match config::watch::Watch::start(self.folders.servers_file()) {
-            Ok(watch) => watch,
-            Err(error) => {
-                tracing::warn!(%error, "servers.json is not watched; changes by others are seen at the next start");
-                return;
-            }
-        };
+        let watch = config::Watch::start(config::ServersFile::new(&self.folders));
+        let mut states = watch.subscribe();
         let inner: Weak<Self> = Arc::downgrade(self);
         let closing = self.closing.clone();
         tokio::spawn(async move {
+            // Watches for as long as this task lives.
+            let _watch = watch;
             loop {
-                let news = tokio::select! {
-                    news = watch.next() => news,
+                tokio::select! {
+                    changed = states.changed() => if changed.is_err() { return },
                     () = closing.cancelled() => return,
-                };
-                let (Some(news), Some(inner)) = (news, inner.upgrade()) else { return };
-                match news {
-                    Ok(configuration) => inner.apply(configuration),
+                }
+                let state = states.borrow_and_update().clone();
+                let Some(inner) = inner.upgrade() else { return };
+                match state.problem {
+                    None => inner.apply(&state.configuration),
                     // The last good state goes on, and the file stays as it is.
-                    Err(error) => {
-                        inner.note(&Event::ConfigError { file: "servers.json".to_owned(), pointer: None, message: error.to_string() });
+                    Some(error) => {
+                        inner.note(&Event::ConfigError {
+                            file: "servers.json".to_owned(),
+                            pointer: None,
+                            message: error.to_string(),
+                        });
                         *inner.config_problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                         inner.emit(HostEvent::PolicyChanged);
                     }
@@ -236,10 +250,15 @@ impl Inner {
     }
 
     fn connect_at_start(self: &Arc<Self>) {
-        let wanted: Vec<_> = self.servers().values().filter(|server| {
-            let config = server.config();
-            config.auto_connect && config.enabled
-        }).cloned().collect();
+        let wanted: Vec<_> = self
+            .servers()
+            .values()
+            .filter(|server| {
+                let config = server.config();
+                config.auto_connect && config.enabled
+            })
+            .cloned()
+            .collect();
         for server in wanted {
             let inner = self.clone();
             tokio::spawn(async move {

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     approval::{
-        Approved, ChoiceKind,
+        Approved, ChoiceKind, Sheet,
         gate::{self, Desk, Gate, Look},
         queue::{Outcome, Question},
     },
@@ -32,8 +32,8 @@ use crate::{
     error::{Error, Result},
     event::HostEvent,
     model::{
-        Caller, CallerKind, Completion, CompletionTarget, Operation, PromptContent, ResourceContent, ServerId,
-        ToolDefinition, ToolResult, hex, json,
+        Caller, Completion, CompletionTarget, Operation, PromptContent, ResourceContent, ServerId, ToolDefinition,
+        ToolResult, hex, json,
     },
     policy::{decide::RuleName, digest},
     session::{self, RequestError, Session, decode},
@@ -45,8 +45,6 @@ const CALL_IDLE: Duration = Duration::from_secs(60);
 const CALL_CAP: Duration = Duration::from_secs(600);
 /// Everything that is not a call.
 const OTHER_CAP: Duration = Duration::from_secs(30);
-/// Requests that the scripts of one page may have under way.
-const PAGE_CALLS: usize = 64;
 
 /// What is left of the caller's own time limit. Waiting for a person or for a free slot does not count against it.
 struct Budget {
@@ -172,7 +170,8 @@ impl Host {
         let approval = self.0.issue_token(&approved)?;
         // Nothing is sent now: the request ends here, and the log says why.
         let rule = format!("token-issued ({})", approved.granted().rule);
-        let note = Error::Cancelled { server: None, what: "this request only asked for a token".to_owned(), sent: false };
+        let note =
+            Error::Cancelled { server: None, what: "this request only asked for a token".to_owned(), sent: false };
         requested.blocked(Refusal::Cancelled, &rule, &note)?;
         Ok(approval)
     }
@@ -182,12 +181,26 @@ impl Host {
     /// # Errors
     ///
     /// `resource_not_found`, `capability_missing`, and what concerns approval and the connection.
-    pub async fn read_resource(&self, server: &str, uri: &str, caller: Caller, options: RequestOptions) -> Result<ResourceContent> {
+    pub async fn read_resource(
+        &self,
+        server: &str,
+        uri: &str,
+        caller: Caller,
+        options: RequestOptions,
+    ) -> Result<ResourceContent> {
         check_uri(uri)?;
         let mut passage = self.passage(server, caller, options)?;
         let session = passage.connected("resources", |shake| shake.capabilities.resources == Some(true)).await?;
-        let operation = Operation::ReadResource { server: passage.server.id.clone(), uri: uri.to_owned(), listed: passage.lists(uri).await };
-        passage.ask(operation, session, |server, raw| decode::resource_content(server, uri, raw).map(|(content, _)| content)).await
+        let operation = Operation::ReadResource {
+            server: passage.server.id.clone(),
+            uri: uri.to_owned(),
+            listed: passage.lists(uri).await,
+        };
+        passage
+            .ask(operation, session, |server, raw| {
+                decode::resource_content(server, uri, raw).map(|(content, _)| content)
+            })
+            .await
     }
 
     /// Gets a prompt. `arguments`: an object of strings, or absent.
@@ -208,18 +221,28 @@ impl Host {
         let session = passage.connected("prompts", |shake| shake.capabilities.prompts == Some(true)).await?;
         let cancel = passage.underway.cancel().clone();
         let id = passage.server.id.clone();
-        let list = passage.budget.counted(&id, "listing prompts", self.0.prompts(&passage.server, &passage.caller, &cancel)).await?;
+        let list = passage
+            .budget
+            .counted(&id, "listing prompts", self.0.prompts(&passage.server, &passage.caller, &cancel))
+            .await?;
         let Some(prompt) = list.items.iter().find(|prompt| prompt.name == name) else {
             return Err(Error::PromptNotFound { server: id, prompt: crate::approval::inert::line(name, 200) });
         };
         for wanted in prompt.arguments.iter().flatten().filter(|argument| argument.required) {
             if !arguments.contains_key(&wanted.name) {
                 let problem = format!("the prompt `{name}` needs the argument `{}`", wanted.name);
-                return Err(Error::invalid_input(format!("/arguments/{}", json::escape_segment(&wanted.name)), problem));
+                return Err(Error::invalid_input(
+                    format!("/arguments/{}", json::escape_segment(&wanted.name)),
+                    problem,
+                ));
             }
         }
         let operation = Operation::GetPrompt { server: id, name: name.to_owned(), arguments };
-        passage.ask(operation, session, |server, raw| decode::prompt_content(server, name, raw).map(|(content, _)| content)).await
+        passage
+            .ask(operation, session, |server, raw| {
+                decode::prompt_content(server, name, raw).map(|(content, _)| content)
+            })
+            .await
     }
 
     /// Completes an argument of a prompt or of a resource template.
@@ -247,11 +270,21 @@ impl Host {
     /// # Errors
     ///
     /// `capability_missing`, and what concerns approval and the connection.
-    pub async fn subscribe_resource(&self, server: &str, uri: &str, caller: Caller, options: RequestOptions) -> Result<()> {
+    pub async fn subscribe_resource(
+        &self,
+        server: &str,
+        uri: &str,
+        caller: Caller,
+        options: RequestOptions,
+    ) -> Result<()> {
         check_uri(uri)?;
         let mut passage = self.passage(server, caller.clone(), options)?;
         let session = passage.connected("resource subscriptions", |shake| shake.subscribe).await?;
-        let operation = Operation::Subscribe { server: passage.server.id.clone(), uri: uri.to_owned(), listed: passage.lists(uri).await };
+        let operation = Operation::Subscribe {
+            server: passage.server.id.clone(),
+            uri: uri.to_owned(),
+            listed: passage.lists(uri).await,
+        };
         let server = passage.server.clone();
         let first = server.state().subscriptions.get(uri).is_none_or(|who| who.is_empty());
         if first {
@@ -298,7 +331,15 @@ impl Host {
         let progress = options.progress.take();
         let budget = Budget::new(&self.0.clock, options.timeout);
         let underway = self.0.enter(&caller, &options)?;
-        Ok(Passage { inner: self.0.clone(), server, caller, underway, budget, token: None, progress: Mutex::new(progress) })
+        Ok(Passage {
+            inner: self.0.clone(),
+            server,
+            caller,
+            underway,
+            budget,
+            token: None,
+            progress: Mutex::new(progress),
+        })
     }
 }
 
@@ -334,10 +375,15 @@ impl Inner {
 
 impl Passage {
     /// The connection, if the server declared what is asked of it.
-    async fn connected(&mut self, capability: &'static str, declared: impl Fn(&session::Handshake) -> bool) -> Result<Arc<Session>> {
+    async fn connected(
+        &mut self,
+        capability: &'static str,
+        declared: impl Fn(&session::Handshake) -> bool,
+    ) -> Result<Arc<Session>> {
         let want = Want::Use(self.caller.kind());
         let connect = self.inner.connect(&self.server, want, self.underway.cancel());
-        let session = self.budget.counted(&self.server.id, &format!("connecting `{}`", self.server.id), connect).await?;
+        let session =
+            self.budget.counted(&self.server.id, &format!("connecting `{}`", self.server.id), connect).await?;
         if !declared(session.handshake()) {
             return Err(Error::CapabilityMissing { server: self.server.id.clone(), capability });
         }
@@ -345,7 +391,12 @@ impl Passage {
     }
 
     /// The tool as it is defined now, and the connection. What a known tool fails of from here on is on the record.
-    async fn tool(&mut self, name: &str, arguments: &crate::model::Arguments, cancel: &CancellationToken) -> Result<(Arc<ToolDefinition>, Arc<Session>)> {
+    async fn tool(
+        &mut self,
+        name: &str,
+        arguments: &crate::model::Arguments,
+        cancel: &CancellationToken,
+    ) -> Result<(Arc<ToolDefinition>, Arc<Session>)> {
         let found = async {
             let session = self.connected("tools", |shake| shake.capabilities.tools == Some(true)).await?;
             let id = self.server.id.clone();
@@ -356,13 +407,21 @@ impl Passage {
         let (tool, session) = match found.await {
             Ok((Some(tool), session)) => (tool, session),
             Ok((None, _)) => {
-                return Err(Error::ToolNotFound { server: self.server.id.clone(), tool: crate::approval::inert::line(name, 256) });
+                return Err(Error::ToolNotFound {
+                    server: self.server.id.clone(),
+                    tool: crate::approval::inert::line(name, 256),
+                });
             }
             Err(error) => {
                 // A tool that is known of this run: the refusal belongs into the log.
-                let known = self.server.tools.last().and_then(|list| list.items.iter().find(|tool| tool.name == name).cloned());
+                let known =
+                    self.server.tools.last().and_then(|list| list.items.iter().find(|tool| tool.name == name).cloned());
                 let Some(tool) = known else { return Err(error) };
-                let operation = Operation::CallTool { server: self.server.id.clone(), tool: Arc::new(tool), arguments: arguments.clone() };
+                let operation = Operation::CallTool {
+                    server: self.server.id.clone(),
+                    tool: Arc::new(tool),
+                    arguments: arguments.clone(),
+                };
                 let requested = self.requested(&operation)?;
                 return Err(blocked(requested, error));
             }
@@ -377,8 +436,13 @@ impl Passage {
         match disabled {
             None => Ok((tool, session)),
             Some(why) => {
-                let error = Error::ToolDisabled { server: self.server.id.clone(), tool: tool.name.clone(), why: why.to_owned() };
-                let operation = Operation::CallTool { server: self.server.id.clone(), tool, arguments: arguments.clone() };
+                let error = Error::ToolDisabled {
+                    server: self.server.id.clone(),
+                    tool: tool.name.clone(),
+                    why: why.to_owned(),
+                };
+                let operation =
+                    Operation::CallTool { server: self.server.id.clone(), tool, arguments: arguments.clone() };
                 Err(blocked(self.requested(&operation)?, error))
             }
         }
@@ -387,12 +451,20 @@ impl Passage {
     /// Whether the server itself lists that URI, as far as it has been asked.
     async fn lists(&self, uri: &str) -> bool {
         let cancel = self.underway.cancel();
-        let list = self.budget.counted(&self.server.id, "listing resources", self.inner.resources(&self.server, &self.caller, cancel)).await;
+        let list = self
+            .budget
+            .counted(&self.server.id, "listing resources", self.inner.resources(&self.server, &self.caller, cancel))
+            .await;
         list.is_ok_and(|list| list.items.iter().any(|resource| resource.uri == uri))
     }
 
     /// An operation of read-only class from decision to decoded answer.
-    async fn ask<T>(mut self, operation: Operation, session: Arc<Session>, decode: impl Fn(&ServerId, &json::Raw) -> Result<T>) -> Result<T> {
+    async fn ask<T>(
+        mut self,
+        operation: Operation,
+        session: Arc<Session>,
+        decode: impl Fn(&ServerId, &json::Raw) -> Result<T>,
+    ) -> Result<T> {
         let server = self.server.id.clone();
         let (reply, sent) = self.send(operation, session, true).await?;
         match decode(&server, &reply.raw) {
@@ -431,7 +503,12 @@ impl Passage {
     }
 
     /// From the decision to the server's answer.
-    async fn send(&mut self, operation: Operation, session: Arc<Session>, read_only: bool) -> Result<(session::Reply, crate::audit::Sent)> {
+    async fn send(
+        &mut self,
+        operation: Operation,
+        session: Arc<Session>,
+        read_only: bool,
+    ) -> Result<(session::Reply, crate::audit::Sent)> {
         let requested = self.requested(&operation)?;
         let in_flight = InFlight::enter(&self.inner, &self.server);
         let what = gate::describe(&operation);
@@ -482,7 +559,8 @@ impl Passage {
         };
         // At the moment of writing the token is used up already: what is compared is everything else.
         let (inner, server, generation) = (self.inner.clone(), self.server.clone(), session.generation());
-        let recheck: session::Recheck = Arc::new(move |approved: &Approved| inner.is_unchanged(&server, approved, generation));
+        let recheck: session::Recheck =
+            Arc::new(move |approved: &Approved| inner.is_unchanged(&server, approved, generation));
         let outcome = session.request(approved, recheck, options).await;
         drop(in_flight);
         match outcome {
@@ -494,7 +572,9 @@ impl Passage {
                     RequestError::Stale => Error::PolicyDenied {
                         server: Some(self.server.id.clone()),
                         rule: "changed-while-sending".to_owned(),
-                        message: format!("{what} was not sent: what it was approved for changed at the last moment; try again"),
+                        message: format!(
+                            "{what} was not sent: what it was approved for changed at the last moment; try again"
+                        ),
                         digest: None,
                     },
                     RequestError::Failed(error) => error,
@@ -513,7 +593,9 @@ impl Passage {
         }
         let ms = |ms: u32| Duration::from_millis(ms.into());
         let (idle, cap) = match operation {
-            Operation::CallTool { .. } => (Some(limits.call_ms.map_or(CALL_IDLE, ms)), limits.max_ms.map_or(CALL_CAP, ms)),
+            Operation::CallTool { .. } => {
+                (Some(limits.call_ms.map_or(CALL_IDLE, ms)), limits.max_ms.map_or(CALL_CAP, ms))
+            }
             _ => (None, OTHER_CAP),
         };
         Ok(session::RequestOptions {
@@ -556,7 +638,7 @@ impl Desk for PassageDesk<'_> {
 
     fn shown(&self, question: &Question) {
         *self.asked_at.lock().unwrap_or_else(PoisonError::into_inner) = self.passage.inner.clock.monotonic();
-        if let Err(error) = self.requested.shown(&sheet_hash(question)) {
+        if let Err(error) = self.requested.shown(&sheet_hash(&question.sheet)) {
             tracing::warn!(%error, "a question could not be written down");
         }
         self.emit(question, None);
@@ -599,12 +681,13 @@ impl PassageDesk<'_> {
 /// The refusal goes into the log; if that fails, the caller hears of the log.
 fn blocked(requested: Requested, error: Error) -> Error {
     let (refusal, rule) = match &error {
-        Error::PolicyDenied { rule, .. } | Error::ApprovalUnavailable { rule, .. } | Error::ApprovalDenied { rule, .. } => {
-            (Refusal::Denied, rule.clone())
-        }
-        Error::ApprovalDismissed { .. } | Error::ApprovalTimeout { .. } | Error::ApprovalBusy { .. } | Error::ApprovalTokenInvalid { .. } => {
-            (Refusal::Denied, error.code().as_str().to_owned())
-        }
+        Error::PolicyDenied { rule, .. }
+        | Error::ApprovalUnavailable { rule, .. }
+        | Error::ApprovalDenied { rule, .. } => (Refusal::Denied, rule.clone()),
+        Error::ApprovalDismissed { .. }
+        | Error::ApprovalTimeout { .. }
+        | Error::ApprovalBusy { .. }
+        | Error::ApprovalTokenInvalid { .. } => (Refusal::Denied, error.code().as_str().to_owned()),
         Error::Cancelled { .. } => (Refusal::Cancelled, error.code().as_str().to_owned()),
         _ => (Refusal::Failed, error.code().as_str().to_owned()),
     };
@@ -615,8 +698,7 @@ fn blocked(requested: Requested, error: Error) -> Error {
 }
 
 /// SHA-256 of everything that is shown, in reading order.
-fn sheet_hash(question: &Question) -> String {
-    let sheet = &question.sheet;
+pub(super) fn sheet_hash(sheet: &Sheet) -> String {
     let mut hash = Sha256::new();
     let mut put = |text: &str| {
         hash.update((text.len() as u64).to_be_bytes());

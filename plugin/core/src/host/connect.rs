@@ -37,7 +37,12 @@ pub(super) enum Want {
 
 impl Inner {
     /// The open connection, or one that is started where `want` may start it.
-    pub(super) async fn connect(self: &Arc<Self>, server: &Arc<Server>, want: Want, cancel: &CancellationToken) -> Result<Arc<Session>> {
+    pub(super) async fn connect(
+        self: &Arc<Self>,
+        server: &Arc<Server>,
+        want: Want,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<Session>> {
         let config = server.config();
         config.launch()?;
         if !config.enabled {
@@ -46,7 +51,20 @@ impl Inner {
         if let Some(session) = server.session() {
             return Ok(session);
         }
-        self.confirmed_launch(&config)?;
+        if let Err(error @ Error::ServerUnapproved { .. }) = self.confirmed_launch(&config) {
+            // The person themself is asked; anybody else is told.
+            let by = match want {
+                Want::Connect(CallerKind::Settings) => Caller::Settings,
+                Want::Connect(CallerKind::Cli) | Want::Use(CallerKind::Cli) | Want::List(CallerKind::Cli) => {
+                    Caller::Cli
+                }
+                _ => return Err(error),
+            };
+            if !self.queue.is_present() {
+                return Err(error);
+            }
+            self.confirm_and_record(server, &by, None).await?;
+        }
         self.may_start(server, want)?;
         let (inner, of) = (self.clone(), server.clone());
         let run = server.connecting.join(|| async move { inner.start(of).await });
@@ -64,7 +82,7 @@ impl Inner {
             return Ok(());
         }
         match want {
-            Want::Connect(CallerKind::Cli | CallerKind::Settings) 
+            Want::Connect(CallerKind::Cli | CallerKind::Settings)
             | Want::Use(CallerKind::Cli)
             | Want::List(CallerKind::Cli) => {
                 state.back_off = Default::default();
@@ -80,8 +98,13 @@ impl Inner {
                     message,
                     retry_after_ms: u32::try_from(rest.as_millis()).ok(),
                 };
-                if let Some(rest) = last.and_then(|last| (last + ASK_PAUSE).checked_sub(now)).filter(|rest| !rest.is_zero()) {
-                    return Err(limited(format!("server `{}` may be asked to connect every 5 s; wait a moment", server.id), rest));
+                if let Some(rest) =
+                    last.and_then(|last| (last + ASK_PAUSE).checked_sub(now)).filter(|rest| !rest.is_zero())
+                {
+                    return Err(limited(
+                        format!("server `{}` may be asked to connect every 5 s; wait a moment", server.id),
+                        rest,
+                    ));
                 }
                 let mut asks = self.connect_asks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 asks.retain(|at| now.saturating_sub(*at) < MINUTE);
@@ -118,7 +141,11 @@ impl Inner {
                 // Everybody let go of it meanwhile, or the entry changed.
                 Ok((session, _)) if cancel.is_cancelled() => {
                     tokio::spawn(async move { session.close().await });
-                    Err(Error::Cancelled { server: Some(server.id.clone()), what: format!("connecting `{}`", server.id), sent: false })
+                    Err(Error::Cancelled {
+                        server: Some(server.id.clone()),
+                        what: format!("connecting `{}`", server.id),
+                        sent: false,
+                    })
                 }
                 Ok((session, events)) => {
                     let session = Arc::new(session);
@@ -134,7 +161,8 @@ impl Inner {
                     if !cancel.is_cancelled() {
                         state.back_off.fail(self.clock.monotonic());
                         // A restart after a crash is tried again later; a start that a person or a page asked for is not.
-                        state.phase = if state.crashed && !state.back_off.is_exhausted() { Phase::Idle } else { Phase::Failed };
+                        state.phase =
+                            if state.crashed && !state.back_off.is_exhausted() { Phase::Idle } else { Phase::Failed };
                         state.last_error = Some(error.clone());
                     }
                     Err(error)
@@ -164,7 +192,10 @@ impl Inner {
             .await
             .map_err(Error::internal)??;
         let Resolved::Stdio(resolved) = resolved else {
-            return Err(Error::TransportUnsupported { server: server.id.clone(), transport: config.transport.as_str().to_owned() });
+            return Err(Error::TransportUnsupported {
+                server: server.id.clone(),
+                transport: config.transport.as_str().to_owned(),
+            });
         };
         let redactor = self.log.redactor().clone();
         redactor.learn(resolved.secrets.iter().map(|secret| secret.expose()));
@@ -309,7 +340,11 @@ fn pause(server: &Server, state: &State, now: Duration) -> Result<()> {
     match state.back_off.wait(now) {
         Some(rest) => Err(Error::RateLimited {
             server: Some(server.id.clone()),
-            message: format!("server `{}` ended by itself; it may be started again in {} s", server.id, rest.as_secs() + 1),
+            message: format!(
+                "server `{}` ended by itself; it may be started again in {} s",
+                server.id,
+                rest.as_secs() + 1
+            ),
             retry_after_ms: u32::try_from(rest.as_millis()).ok(),
         }),
         None => Ok(()),

@@ -21,15 +21,13 @@ use crate::{
 const REFRESH_PAUSE: Duration = Duration::from_millis(500);
 
 /// How one kind of list is fetched and kept. The four kinds differ in nothing else.
-trait Kind: Sized + Clone + PartialEq + Send + Sync + 'static {
+trait Kind: Sized + Send + Sync + 'static {
     const KIND: ListKind;
     fn list(server: &Server) -> &List<Self>;
     fn is_declared(session: &Session) -> bool;
     fn fetch(session: &Session) -> impl Future<Output = Result<Listed<Self>>> + Send;
     /// Whether two of them are the same as far as anybody can see.
-    fn same(a: &Self, b: &Self) -> bool {
-        a == b
-    }
+    fn same(a: &Self, b: &Self) -> bool;
 }
 
 impl Kind for ToolDefinition {
@@ -59,6 +57,9 @@ impl Kind for ResourceSummary {
     async fn fetch(session: &Session) -> Result<Listed<Self>> {
         session.list_resources(RequestOptions::default()).await
     }
+    fn same(a: &Self, b: &Self) -> bool {
+        a == b
+    }
 }
 
 impl Kind for ResourceTemplateSummary {
@@ -71,6 +72,9 @@ impl Kind for ResourceTemplateSummary {
     }
     async fn fetch(session: &Session) -> Result<Listed<Self>> {
         session.list_resource_templates(RequestOptions::default()).await
+    }
+    fn same(a: &Self, b: &Self) -> bool {
+        a == b
     }
 }
 
@@ -85,27 +89,55 @@ impl Kind for PromptSummary {
     async fn fetch(session: &Session) -> Result<Listed<Self>> {
         session.list_prompts(RequestOptions::default()).await
     }
+    fn same(a: &Self, b: &Self) -> bool {
+        a == b
+    }
 }
 
 impl Inner {
-    pub(super) async fn tools(self: &Arc<Self>, server: &Arc<Server>, caller: &Caller, cancel: &CancellationToken) -> Result<Arc<Listed<ToolDefinition>>> {
+    pub(super) async fn tools(
+        self: &Arc<Self>,
+        server: &Arc<Server>,
+        caller: &Caller,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<Listed<ToolDefinition>>> {
         self.list(server, caller, cancel).await
     }
 
-    pub(super) async fn resources(self: &Arc<Self>, server: &Arc<Server>, caller: &Caller, cancel: &CancellationToken) -> Result<Arc<Listed<ResourceSummary>>> {
+    pub(super) async fn resources(
+        self: &Arc<Self>,
+        server: &Arc<Server>,
+        caller: &Caller,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<Listed<ResourceSummary>>> {
         self.list(server, caller, cancel).await
     }
 
-    pub(super) async fn templates(self: &Arc<Self>, server: &Arc<Server>, caller: &Caller, cancel: &CancellationToken) -> Result<Arc<Listed<ResourceTemplateSummary>>> {
+    pub(super) async fn templates(
+        self: &Arc<Self>,
+        server: &Arc<Server>,
+        caller: &Caller,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<Listed<ResourceTemplateSummary>>> {
         self.list(server, caller, cancel).await
     }
 
-    pub(super) async fn prompts(self: &Arc<Self>, server: &Arc<Server>, caller: &Caller, cancel: &CancellationToken) -> Result<Arc<Listed<PromptSummary>>> {
+    pub(super) async fn prompts(
+        self: &Arc<Self>,
+        server: &Arc<Server>,
+        caller: &Caller,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<Listed<PromptSummary>>> {
         self.list(server, caller, cancel).await
     }
 
     /// The list of a connected server; of one that is not, the last known of this run.
-    async fn list<T: Kind>(self: &Arc<Self>, server: &Arc<Server>, caller: &Caller, cancel: &CancellationToken) -> Result<Arc<Listed<T>>> {
+    async fn list<T: Kind>(
+        self: &Arc<Self>,
+        server: &Arc<Server>,
+        caller: &Caller,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<Listed<T>>> {
         let session = match self.connect(server, Want::List(caller.kind()), cancel).await {
             Ok(session) => session,
             Err(error @ (Error::NotConnected { .. } | Error::LaunchFailed { .. } | Error::RateLimited { .. })) => {
@@ -114,16 +146,20 @@ impl Inner {
             Err(error) => return Err(error),
         };
         tokio::select! {
-            list = self.current(server, &session) => list,
+            list = self.up_to_date(server, &session) => list,
             () = cancel.cancelled() => {
                 Err(Error::Cancelled { server: Some(server.id.clone()), what: format!("listing `{}`", server.id), sent: true })
             }
         }
     }
 
-    async fn current<T: Kind>(self: &Arc<Self>, server: &Arc<Server>, session: &Arc<Session>) -> Result<Arc<Listed<T>>> {
+    async fn up_to_date<T: Kind>(
+        self: &Arc<Self>,
+        server: &Arc<Server>,
+        session: &Arc<Session>,
+    ) -> Result<Arc<Listed<T>>> {
         if !T::is_declared(session) {
-            return Ok(Arc::default());
+            return Ok(Arc::new(nothing()));
         }
         if let Some(list) = T::list(server).fresh(session.generation()) {
             return Ok(list);
@@ -132,13 +168,14 @@ impl Inner {
         let fetch = || async move {
             let list = match T::fetch(&over).await {
                 // It declared the capability and does not know the method: it has none.
-                Err(Error::ServerError { jsonrpc_code: -32601, .. }) => Listed::default(),
+                Err(Error::ServerError { jsonrpc_code: -32601, .. }) => nothing(),
                 outcome => outcome?,
             };
             let list = Arc::new(list);
             let before = T::list(&of).keep(list.clone(), over.generation());
             let changed = before.as_ref().is_none_or(|before| {
-                before.items.len() != list.items.len() || !before.items.iter().zip(&list.items).all(|(a, b)| T::same(a, b))
+                before.items.len() != list.items.len()
+                    || !before.items.iter().zip(&list.items).all(|(a, b)| T::same(a, b))
             });
             if changed {
                 inner.list_changed::<T>(&of, before.is_some());
@@ -188,15 +225,15 @@ impl Inner {
 
     async fn fetch(self: &Arc<Self>, server: &Arc<Server>, session: &Arc<Session>, kind: ListKind) -> Result<()> {
         match kind {
-            ListKind::Tools => self.current::<ToolDefinition>(server, session).await.map(drop),
-            ListKind::Prompts => self.current::<PromptSummary>(server, session).await.map(drop),
+            ListKind::Tools => self.up_to_date::<ToolDefinition>(server, session).await.map(drop),
+            ListKind::Prompts => self.up_to_date::<PromptSummary>(server, session).await.map(drop),
             // Nobody may ever want them: only what was listed before is listed again.
             ListKind::Resources => {
                 if server.resources.last().is_some() {
-                    self.current::<ResourceSummary>(server, session).await?;
+                    self.up_to_date::<ResourceSummary>(server, session).await?;
                 }
                 if server.templates.last().is_some() {
-                    self.current::<ResourceTemplateSummary>(server, session).await?;
+                    self.up_to_date::<ResourceTemplateSummary>(server, session).await?;
                 }
                 Ok(())
             }
@@ -211,4 +248,8 @@ impl Inner {
         self.policy_has_changed();
         self.status_changed(server);
     }
+}
+
+fn nothing<T>() -> Listed<T> {
+    Listed { items: Vec::new(), cut: false, diagnostics: Vec::new() }
 }

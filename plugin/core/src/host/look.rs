@@ -11,7 +11,6 @@ use crate::{
         wording::{Offers, Reason},
     },
     audit::{Event, PinChange, RuleChange, TokenChange},
-    clock::Clock,
     config::{self, Launch, ServerConfig},
     error::{Error, Result},
     model::{Caller, CallerKind, Operation, ServerId, ToolDefinition, ToolSummary},
@@ -69,7 +68,8 @@ impl Inner {
             return Ok(record.launch.clone());
         }
         let mode = self.rulebook.mode_of(&policy, Some(&config.id));
-        let waived = mode.mode == Mode::DangerFullAccess && mode.source == ModeSource::Run && self.origin != Origin::App;
+        let waived =
+            mode.mode == Mode::DangerFullAccess && mode.source == ModeSource::Run && self.origin != Origin::App;
         if waived && !self.queue.is_present() {
             return config.launch().cloned();
         }
@@ -104,7 +104,14 @@ impl Inner {
     }
 
     /// Gathers the facts and decides.
-    pub(super) fn look(&self, server: &Server, operation: &Operation, caller: &Caller, generation: u64, token: Option<&str>) -> Result<Look> {
+    pub(super) fn look(
+        &self,
+        server: &Server,
+        operation: &Operation,
+        caller: &Caller,
+        generation: u64,
+        token: Option<&str>,
+    ) -> Result<Look> {
         self.look_as(server, operation, caller, generation, token, self.queue.is_present()).map(|(look, _)| look)
     }
 
@@ -141,7 +148,8 @@ impl Inner {
         let mut scoped_digest = false;
         let mut tool = None;
         if let Operation::CallTool { tool: shown, arguments, .. } = operation {
-            let mut digest = || payload.get_or_insert_with(|| digest::payload_digest(&shown.name, &arguments.value)).clone();
+            let mut digest =
+                || payload.get_or_insert_with(|| digest::payload_digest(&shown.name, &arguments.value)).clone();
             if let Some(text) = token {
                 let binding = Binding {
                     caller: caller.clone(),
@@ -233,7 +241,11 @@ impl Inner {
         let linked = self.leads_into_own_folders(&case.subject);
         let launch = policy.launch_state(server, fingerprint, self.clock.now());
         let memory = self.rulebook.memory();
-        let silence = if paused { Some(Silence::Everything) } else { memory.fatigue.silence(kind, server, &name, self.clock.monotonic()) };
+        let silence = if paused {
+            Some(Silence::Everything)
+        } else {
+            memory.fatigue.silence(kind, server, &name, self.clock.monotonic())
+        };
         let rules: Vec<&Rule> = policy.rules().iter().chain(memory.rules.rules()).collect();
         let facts = Facts {
             server,
@@ -265,7 +277,8 @@ impl Inner {
         let own = &self.rulebook.own_folders;
         own.paths_in(subject).iter().any(|path| {
             // What does not exist yet would be made in its folder.
-            let there = std::fs::canonicalize(path).or_else(|error| path.parent().map_or(Err(error), std::fs::canonicalize));
+            let there =
+                std::fs::canonicalize(path).or_else(|error| path.parent().map_or(Err(error), std::fs::canonicalize));
             there.is_ok_and(|there| own.contains(&there))
         })
     }
@@ -273,7 +286,9 @@ impl Inner {
     fn reason(&self, server: &ServerId, rule: Option<&RuleName>, tool: Option<&ToolDefinition>) -> Reason {
         match rule {
             Some(RuleName::UnseenDefinition) => Reason::Unseen,
-            Some(RuleName::ChangedDefinition) => Reason::Changed(tool.and_then(|tool| self.difference(server, tool)).unwrap_or_default()),
+            Some(RuleName::ChangedDefinition) => {
+                Reason::Changed(tool.and_then(|tool| self.difference(server, tool)).unwrap_or_default())
+            }
             Some(RuleName::AskRule(id)) => Reason::AskRule(id.to_string()),
             Some(RuleName::Costly) => Reason::Costly,
             Some(RuleName::TouchesMcpHost) => Reason::TouchesHost,
@@ -287,12 +302,21 @@ impl Inner {
         let pin = pins.get(server, &tool.name).filter(|pin| pin.hash != tool.hash)?;
         match &pin.text {
             Some(text) => Some(text.difference(&tool.into()).to_string()),
-            None => Some("the approved definition was too large to be kept, so that only the fact of the change is known".to_owned()),
+            None => Some(
+                "the approved definition was too large to be kept, so that only the fact of the change is known"
+                    .to_owned(),
+            ),
         }
     }
 
     /// Whether an approval is still what is true: everything it was given for, and nothing stricter since.
-    pub(super) fn still_holds(&self, server: &Server, approved: &Approved, generation: u64, token: Option<&str>) -> bool {
+    pub(super) fn still_holds(
+        &self,
+        server: &Server,
+        approved: &Approved,
+        generation: u64,
+        token: Option<&str>,
+    ) -> bool {
         // A rule's place in the order is looked at only where there may be another.
         if self.is_unchanged(server, approved, generation) {
             return true;
@@ -301,8 +325,11 @@ impl Inner {
         if granted.deadline <= self.clock.now() || granted.generation != generation {
             return false;
         }
-        let Ok((look, _)) = self.look_as(server, approved.operation(), &granted.caller, generation, token, true) else { return false };
-        let same = look.basis.fingerprint == granted.fingerprint && look.basis.definition_hash == granted.definition_hash;
+        let Ok((look, _)) = self.look_as(server, approved.operation(), &granted.caller, generation, token, true) else {
+            return false;
+        };
+        let same =
+            look.basis.fingerprint == granted.fingerprint && look.basis.definition_hash == granted.definition_hash;
         let answered = granted.rule.starts_with("answer:");
         same && match look.ruling {
             Ruling::Allow(_) => true,
@@ -348,8 +375,15 @@ impl Inner {
                     definition: tool.hash.clone(),
                     digest: digest::payload_digest(&tool.name, &arguments.value),
                 };
-                let consumed = self.rulebook.memory().tokens.consume(token.unwrap_or_default(), &binding, Moment::of(&*self.clock));
-                consumed.map_err(|refusal| Error::ApprovalTokenInvalid { server: Some(server.id.clone()), why: refusal.as_str() })?;
+                let consumed = self.rulebook.memory().tokens.consume(
+                    token.unwrap_or_default(),
+                    &binding,
+                    Moment::of(&*self.clock),
+                );
+                consumed.map_err(|refusal| Error::ApprovalTokenInvalid {
+                    server: Some(server.id.clone()),
+                    why: refusal.as_str(),
+                })?;
                 self.note(&Event::TokenUsed(TokenChange {
                     server: server.id.clone(),
                     tool_name: tool.name.clone(),
@@ -362,16 +396,20 @@ impl Inner {
         if let Some(id) = granted.rule.strip_prefix("allow-rule:") {
             let id = RuleId::from_text(id);
             let policy = self.rulebook.policy()?.value;
-            let rule = policy.rule(&id).cloned().or_else(|| {
-                self.rulebook.memory().rules.rules().iter().find(|rule| rule.id == id).cloned()
-            });
+            let rule = policy
+                .rule(&id)
+                .cloned()
+                .or_else(|| self.rulebook.memory().rules.rules().iter().find(|rule| rule.id == id).cloned());
             if let Some(rule) = rule {
                 if rule.scope == Scope::Once {
                     if !self.rulebook.consume_once(&id)? {
                         return Err(Error::PolicyDenied {
                             server: Some(server.id.clone()),
                             rule: granted.rule.clone(),
-                            message: format!("{} was allowed once, and another call has used that up", describe(operation)),
+                            message: format!(
+                                "{} was allowed once, and another call has used that up",
+                                describe(operation)
+                            ),
                             digest: None,
                         });
                     }
@@ -388,7 +426,9 @@ impl Inner {
     pub(super) fn look_at_rate(&self, server: &ServerId, operation: &Operation, caller: &Caller) -> Result<()> {
         let Operation::CallTool { tool, .. } = operation else { return Ok(()) };
         match self.rulebook.policy()?.value.rate_limit(server, &tool.name) {
-            Some(limit) => self.rulebook.memory().rates.look(caller.kind(), server, &tool.name, limit, self.clock.monotonic()),
+            Some(limit) => {
+                self.rulebook.memory().rates.look(caller.kind(), server, &tool.name, limit, self.clock.monotonic())
+            }
             None => Ok(()),
         }
     }
@@ -397,7 +437,8 @@ impl Inner {
     pub(super) fn only_reads(&self, server: &ServerId, operation: &Operation) -> bool {
         let Operation::CallTool { tool, .. } = operation else { return true };
         let Ok(policy) = self.rulebook.policy() else { return false };
-        let authority = if policy.value.trusts_annotations(server) { Authority::TrustedServer } else { Authority::Server };
+        let authority =
+            if policy.value.trusts_annotations(server) { Authority::TrustedServer } else { Authority::Server };
         let person = policy.value.class(server, &tool.name, &tool.hash);
         classify(person, authority, tool.hints) == crate::policy::class::Class::ReadOnly
     }
@@ -428,7 +469,14 @@ impl Inner {
     }
 
     /// Makes an answer count.
-    pub(super) fn settle(&self, server: &Server, operation: &Operation, caller: &Caller, look: &Look, choice: ChoiceKind) -> Result<()> {
+    pub(super) fn settle(
+        &self,
+        server: &Server,
+        operation: &Operation,
+        caller: &Caller,
+        look: &Look,
+        choice: ChoiceKind,
+    ) -> Result<()> {
         let kind = caller.kind();
         let now = self.clock.monotonic();
         if choice.allows() {
@@ -450,12 +498,17 @@ impl Inner {
                 None
             }
             ChoiceKind::Never => Some((Effect::Deny, target(operation), Scope::Always, None)),
-            ChoiceKind::AllowSession if offered.session => Some((Effect::Allow, target(operation), Scope::Session, None)),
+            ChoiceKind::AllowSession if offered.session => {
+                Some((Effect::Allow, target(operation), Scope::Session, None))
+            }
             ChoiceKind::AlwaysTool if offered.tool => Some((Effect::Allow, target(operation), Scope::Always, None)),
             ChoiceKind::AlwaysExact if offered.exact => match operation {
-                Operation::CallTool { arguments, .. } => {
-                    Some((Effect::Allow, target(operation), Scope::Always, Some(Conditions::Exact((*arguments.value).clone()))))
-                }
+                Operation::CallTool { arguments, .. } => Some((
+                    Effect::Allow,
+                    target(operation),
+                    Scope::Always,
+                    Some(Conditions::Exact((*arguments.value).clone())),
+                )),
                 Operation::ReadResource { uri, .. } | Operation::Subscribe { uri, .. } => {
                     Some((Effect::Allow, Target::Resources(Resources::Uri(uri.clone())), Scope::Always, None))
                 }
@@ -469,11 +522,20 @@ impl Inner {
                 _ => return Err(not_offered(choice)),
             },
             // A prompter that answers what was not offered is broken; it does not widen anything.
-            ChoiceKind::AllowSession | ChoiceKind::AlwaysTool | ChoiceKind::AlwaysExact => return Err(not_offered(choice)),
+            ChoiceKind::AllowSession | ChoiceKind::AlwaysTool | ChoiceKind::AlwaysExact => {
+                return Err(not_offered(choice));
+            }
         };
         if let Some((effect, target, scope, conditions)) = rule {
-            let mut rule = Rule::new(effect, Some(server.id.clone()), target, Callers::one(kind), MadeBy::Dialog, self.clock.now())?
-                .lasting(scope, None);
+            let mut rule = Rule::new(
+                effect,
+                Some(server.id.clone()),
+                target,
+                Callers::one(kind),
+                MadeBy::Dialog,
+                self.clock.now(),
+            )?
+            .lasting(scope, None);
             if effect == Effect::Allow {
                 rule = rule.bound_to(look.basis.fingerprint.clone(), look.basis.definition_hash.clone());
             }
@@ -488,10 +550,19 @@ impl Inner {
     }
 
     /// Pins definitions and writes that down.
-    pub(super) fn pin(&self, server: &ServerId, tools: &[&ToolDefinition], made_by: MadeBy, by: CallerKind) -> Result<()> {
+    pub(super) fn pin(
+        &self,
+        server: &ServerId,
+        tools: &[&ToolDefinition],
+        made_by: MadeBy,
+        by: CallerKind,
+    ) -> Result<()> {
         let pins = self.rulebook.pins();
-        let new: Vec<&ToolDefinition> =
-            tools.iter().copied().filter(|tool| pins.get(server, &tool.name).is_none_or(|pin| pin.hash != tool.hash)).collect();
+        let new: Vec<&ToolDefinition> = tools
+            .iter()
+            .copied()
+            .filter(|tool| pins.get(server, &tool.name).is_none_or(|pin| pin.hash != tool.hash))
+            .collect();
         if new.is_empty() {
             return Ok(());
         }
@@ -623,7 +694,9 @@ fn offers(operation: &Operation, rule: Option<&RuleName>) -> Offers {
             let exact = crate::policy::condition::uri::UriGlob::new(uri).is_ok_and(|glob| glob.permits(uri));
             Offers { session: *listed, exact: exact && !uri.contains('*'), conditions: None, tool: *listed }
         }
-        Operation::GetPrompt { .. } | Operation::Complete { .. } => Offers { session: true, exact: false, conditions: None, tool: true },
+        Operation::GetPrompt { .. } | Operation::Complete { .. } => {
+            Offers { session: true, exact: false, conditions: None, tool: true }
+        }
         Operation::Connect { .. } => Offers::default(),
     }
 }

@@ -65,7 +65,13 @@ pub(super) struct Counts {
 }
 
 impl Rulebook {
-    pub(super) fn new(folders: &Folders, key: &MasterKey, run_mode: Option<Mode>, digests: Vec<ScopedDigest>, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(
+        folders: &Folders,
+        key: &MasterKey,
+        run_mode: Option<Mode>,
+        digests: Vec<ScopedDigest>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self {
             policy: Sealed::signed(folders, "policy", key),
             pins: Sealed::signed(folders, "pins", key),
@@ -147,7 +153,8 @@ impl Rulebook {
 
     pub(super) fn mode_of(&self, policy: &PolicyState, server: Option<&ServerId>) -> EffectiveMode {
         let now = self.clock.monotonic();
-        let run = self.memory().run_mode.filter(|(_, until)| until.is_none_or(|until| now < until)).map(|(mode, _)| mode);
+        let run =
+            self.memory().run_mode.filter(|(_, until)| until.is_none_or(|until| now < until)).map(|(mode, _)| mode);
         EffectiveMode::of(run, server.and_then(|id| policy.server_mode(id)), policy.mode())
     }
 
@@ -210,7 +217,9 @@ impl Rulebook {
         match (stored, pending) {
             (stored, None) => stored,
             (None, Some(count)) => Some(Use { count, last: self.clock.now() }),
-            (Some(stored), Some(count)) => Some(Use { count: stored.count.saturating_add(count), last: self.clock.now() }),
+            (Some(stored), Some(count)) => {
+                Some(Use { count: stored.count.saturating_add(count), last: self.clock.now() })
+            }
         }
     }
 

@@ -370,6 +370,11 @@ impl State {
         }
     }
 
+    /// Whether that caller holds it or is subscribed to something of it.
+    pub(super) fn concerns(&self, caller: &Caller) -> bool {
+        self.holds.contains(caller) || self.subscriptions.values().any(|who| who.contains(caller))
+    }
+
     /// Keeps a log message of the server, the newest thousand.
     pub(super) fn keep_log(&mut self, at: Timestamp, line: LogLine) {
         if self.logs.len() == MOST_LOGS {

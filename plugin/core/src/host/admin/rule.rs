@@ -14,11 +14,11 @@ use crate::{
         json,
     },
     policy::{
+        class::Class,
         condition::{Conditions, Constraint},
         digest,
         rule::{Callers, Effect, MadeBy, Resources, Rule, RuleId, Scope, Target},
         state::{Classification, Edit},
-        class::Class,
     },
 };
 
@@ -77,11 +77,17 @@ impl Admin {
         self.acts(by)?;
         let inner = self.inner();
         let effect = effect(&rule.effect)?;
-        let target = rule.target.as_ref().ok_or_else(|| Error::invalid_input("/target", "say what the rule is about: `SERVER/TOOL`"))?;
+        let target = rule
+            .target
+            .as_ref()
+            .ok_or_else(|| Error::invalid_input("/target", "say what the rule is about: `SERVER/TOOL`"))?;
         let (server_name, target) = target_of(target);
         let server = server_name.as_deref().map(|name| self.rule_server(name)).transpose()?;
         if server.is_none() && effect != Effect::Deny {
-            return Err(Error::invalid_input("/target", "without a server only `deny` is possible; write `SERVER/TOOL`"));
+            return Err(Error::invalid_input(
+                "/target",
+                "without a server only `deny` is possible; write `SERVER/TOOL`",
+            ));
         }
         let mut made = Rule::new(
             effect,
@@ -143,7 +149,13 @@ impl Admin {
     /// # Errors
     ///
     /// `invalid_input`, `server_not_found`, `tool_not_found`, and what connecting fails with.
-    pub async fn check(&self, server: Option<&str>, tool: &str, arguments: Option<json::Value>, caller: CallerKind) -> Result<CheckView> {
+    pub async fn check(
+        &self,
+        server: Option<&str>,
+        tool: &str,
+        arguments: Option<json::Value>,
+        caller: CallerKind,
+    ) -> Result<CheckView> {
         let inner = self.inner();
         let arguments: Arguments = digest::arguments(arguments)?;
         let name = server.unwrap_or(ServerId::LOCAL);
@@ -166,8 +178,8 @@ impl Admin {
         inner.connect(&server, Want::Use(CallerKind::Cli), &cancel).await?;
         let list = inner.tools(&server, &Caller::Cli, &cancel).await?;
         let definition = list.items.iter().find(|one| one.name == tool).cloned();
-        let definition =
-            definition.ok_or_else(|| Error::ToolNotFound { server: server.id.clone(), tool: inert::line(tool, 256) })?;
+        let definition = definition
+            .ok_or_else(|| Error::ToolNotFound { server: server.id.clone(), tool: inert::line(tool, 256) })?;
         let operation = Operation::CallTool { server: server.id.clone(), tool: definition.into(), arguments };
         inner.check(&server, &operation, &asking).map(view)
     }
@@ -191,7 +203,10 @@ impl Admin {
             Some("costly") => (None, true),
             None => (None, false),
             Some(other) => {
-                return Err(Error::invalid_input("/class", format!("`{}` is no class; use `read-only`, `other` or `costly`", inert::line(other, 40))));
+                return Err(Error::invalid_input(
+                    "/class",
+                    format!("`{}` is no class; use `read-only`, `other` or `costly`", inert::line(other, 40)),
+                ));
             }
         };
         let (id, name) = (server.id.clone(), tool.to_owned());
@@ -202,13 +217,21 @@ impl Admin {
         let policy = inner.rulebook.policy()?.value;
         if edits.iter().any(|edit| policy.widens(edit)) {
             let label = class.unwrap_or("none").to_owned();
-            self.widen(by, "class", |language| wording::class_sheet(question_id(), id.as_str(), &name, &label, language)).await?;
+            self.widen(by, "class", |language| {
+                wording::class_sheet(question_id(), id.as_str(), &name, &label, language)
+            })
+            .await?;
         }
         for edit in edits {
             inner.rulebook.edit(edit)?;
         }
         let class = class.unwrap_or("none").to_owned();
-        inner.note(&Event::ToolClassified { server: server.id.clone(), tool_name: tool.to_owned(), class, by: by.kind() });
+        inner.note(&Event::ToolClassified {
+            server: server.id.clone(),
+            tool_name: tool.to_owned(),
+            class,
+            by: by.kind(),
+        });
         inner.policy_has_changed();
         Ok(())
     }
@@ -237,7 +260,13 @@ impl Admin {
             .ok_or_else(|| Error::ToolNotFound { server: server.id.clone(), tool: inert::line(name, 256) })?;
         if *by == Caller::Settings {
             let difference = inner.difference(&server.id, tool);
-            let sheet = wording::definition_sheet(question_id(), &server.config().display_name, &[tool], difference.as_deref(), inner.queue.language());
+            let sheet = wording::definition_sheet(
+                question_id(),
+                &server.config().display_name,
+                &[tool],
+                difference.as_deref(),
+                inner.queue.language(),
+            );
             inner.confirm(by, Some(&server.id), "definition", sheet).await?;
         }
         inner.pin(&server.id, &[tool], rule.made_by, by.kind())?;
@@ -257,7 +286,10 @@ fn effect(text: &str) -> Result<Effect> {
         "allow" => Ok(Effect::Allow),
         "ask" => Ok(Effect::Ask),
         "deny" => Ok(Effect::Deny),
-        other => Err(Error::invalid_input("/effect", format!("`{}` is no effect; use `allow`, `ask` or `deny`", inert::line(other, 40)))),
+        other => Err(Error::invalid_input(
+            "/effect",
+            format!("`{}` is no effect; use `allow`, `ask` or `deny`", inert::line(other, 40)),
+        )),
     }
 }
 
@@ -265,15 +297,23 @@ fn scope(text: &str) -> Result<Scope> {
     match text {
         "" | "always" => Ok(Scope::Always),
         "once" => Ok(Scope::Once),
-        "session" => Err(Error::invalid_input("/scope", "`session` has no meaning for another process; use `once` or `always`")),
-        other => Err(Error::invalid_input("/scope", format!("`{}` is no scope; use `once` or `always`", inert::line(other, 40)))),
+        "session" => {
+            Err(Error::invalid_input("/scope", "`session` has no meaning for another process; use `once` or `always`"))
+        }
+        other => Err(Error::invalid_input(
+            "/scope",
+            format!("`{}` is no scope; use `once` or `always`", inert::line(other, 40)),
+        )),
     }
 }
 
 fn expiry(text: Option<&str>, now: jiff::Timestamp) -> Result<Option<jiff::Timestamp>> {
     let Some(text) = text else { return Ok(None) };
     let at: jiff::Timestamp = text.parse().map_err(|_| {
-        Error::invalid_input("/expiresAt", format!("`{}` is not a time; write it as `2027-01-31T12:00:00Z`", inert::line(text, 40)))
+        Error::invalid_input(
+            "/expiresAt",
+            format!("`{}` is not a time; write it as `2027-01-31T12:00:00Z`", inert::line(text, 40)),
+        )
     })?;
     if at <= now {
         return Err(Error::invalid_input("/expiresAt", format!("`{at}` is over already")));
@@ -295,24 +335,33 @@ fn target_of(target: &GrantTarget) -> (Option<String>, Target) {
         GrantTarget::Tool { server, tool } => (server.clone(), Target::Tool(tool.clone())),
         GrantTarget::Server(server) => (Some(server.clone()), Target::All),
         GrantTarget::Resources { server, uri: None } => (Some(server.clone()), Target::Resources(Resources::Listed)),
-        GrantTarget::Resources { server, uri: Some(uri) } => (Some(server.clone()), Target::Resources(Resources::Uri(uri.clone()))),
+        GrantTarget::Resources { server, uri: Some(uri) } => {
+            (Some(server.clone()), Target::Resources(Resources::Uri(uri.clone())))
+        }
         GrantTarget::Prompts { server } => (Some(server.clone()), Target::Prompts(None)),
     }
 }
 
 fn conditions(rule: &NewRule) -> Result<Option<Conditions>> {
     if let Some(exact) = &rule.exact {
-        if !(rule.equals.is_empty() && rule.path_globs.is_empty() && rule.word_prefixes.is_empty() && rule.any.is_empty()) {
-            return Err(Error::invalid_input("/exact", "exact arguments leave no room for other conditions; give one or the other"));
+        if !(rule.equals.is_empty()
+            && rule.path_globs.is_empty()
+            && rule.word_prefixes.is_empty()
+            && rule.any.is_empty())
+        {
+            return Err(Error::invalid_input(
+                "/exact",
+                "exact arguments leave no room for other conditions; give one or the other",
+            ));
         }
         let arguments = digest::arguments(Some(exact.clone()))?;
         return Ok(Some(Conditions::Exact((*arguments.value).clone())));
     }
     let mut constraints = BTreeMap::new();
-    let mut add = |pointer: &String, constraint| {
-        match constraints.insert(pointer.clone(), constraint) {
-            None => Ok(()),
-            Some(_) => Err(Error::invalid_input("/conditions", format!("`{}` is constrained twice", inert::line(pointer, 80)))),
+    let mut add = |pointer: &String, constraint| match constraints.insert(pointer.clone(), constraint) {
+        None => Ok(()),
+        Some(_) => {
+            Err(Error::invalid_input("/conditions", format!("`{}` is constrained twice", inert::line(pointer, 80))))
         }
     };
     rule.equals.iter().try_for_each(|(pointer, value)| add(pointer, Constraint::Equals(value.clone())))?;

@@ -5,9 +5,10 @@ use crate::{
     approval::{inert, wording},
     audit::{self, Event},
     config::{
-        self, Launch, ServersFile, StdioLaunch,
+        self, Launch, ServersFile,
         edit::{Edit, Entry},
         fingerprint::Shown,
+        launch::StdioLaunch,
         snippet,
     },
     error::{Error, Result},
@@ -16,7 +17,10 @@ use crate::{
         Caller, CallerKind, ServerId,
         admin::{CallerPermission, LaunchView, LogLine, ServerDetails, ToolView, Variable},
     },
-    policy::{class::{Authority, Class, classify}, state::LaunchState},
+    policy::{
+        class::{Authority, Class, classify},
+        state::LaunchState,
+    },
 };
 
 /// Bytes of a definition that make about one token of a model.
@@ -44,7 +48,11 @@ impl Admin {
             }
         }
         let list = server.tools.last();
-        let tools = list.iter().flat_map(|list| &list.items).map(|tool| inner.tool_view(&server, tool)).collect::<Result<Vec<_>>>()?;
+        let tools = list
+            .iter()
+            .flat_map(|list| &list.items)
+            .map(|tool| inner.tool_view(&server, tool))
+            .collect::<Result<Vec<_>>>()?;
         let file = ServersFile::new(&inner.folders);
         let key = config.key.clone();
         let entry = blocking(move || file.entry_text(&key)).await.unwrap_or_default();
@@ -148,7 +156,10 @@ impl Admin {
         let inner = self.inner();
         let drafts = snippet::read(text)?;
         if key.is_some() && drafts.len() > 1 {
-            return Err(Error::invalid_input("/key", "the text holds several servers, which have names of their own; leave the name away"));
+            return Err(Error::invalid_input(
+                "/key",
+                "the text holds several servers, which have names of their own; leave the name away",
+            ));
         }
         let mut taken: Vec<String> = inner.servers().values().map(|server| server.config().key.clone()).collect();
         let mut edits = Vec::new();
@@ -160,7 +171,10 @@ impl Admin {
                 (None, None) => draft.suggest_key(&taken.iter().map(String::as_str).collect::<Vec<_>>()),
             };
             if taken.contains(&name) {
-                return Err(Error::invalid_input("/key", format!("there is a server `{}` already; edit it, or choose another name", inert::line(&name, 80))));
+                return Err(Error::invalid_input(
+                    "/key",
+                    format!("there is a server `{}` already; edit it, or choose another name", inert::line(&name, 80)),
+                ));
             }
             taken.push(name.clone());
             // The id that it will have decides whose secrets they are.
@@ -168,7 +182,12 @@ impl Admin {
             let id = preview.servers.iter().find(|server| server.key == name).map(|server| server.id.clone());
             if let Some(id) = id {
                 draft.move_secrets(&id);
-                secrets.extend(draft.secrets.iter().filter_map(|secret| Some((id.clone(), secret.id.clone(), secret.value.clone()?))));
+                secrets.extend(
+                    draft
+                        .secrets
+                        .iter()
+                        .filter_map(|secret| Some((id.clone(), secret.id.clone(), secret.value.clone()?))),
+                );
             }
             edits.push(Edit::Add { key: name, entry: draft.entry.0 });
         }
@@ -197,7 +216,9 @@ impl Admin {
         for id in &ids {
             match self.confirm_server(id.as_str(), None, by).await {
                 // The entry stays and waits; saying no to running it is not an error of adding it.
-                Ok(()) | Err(Error::ApprovalDenied { .. } | Error::ApprovalDismissed { .. } | Error::ApprovalTimeout { .. }) => {}
+                Ok(())
+                | Err(Error::ApprovalDenied { .. } | Error::ApprovalDismissed { .. } | Error::ApprovalTimeout { .. }) =>
+                    {}
                 Err(error) => return Err(error),
             }
         }
@@ -239,27 +260,39 @@ impl Admin {
 }
 
 impl Inner {
-    /// Asks the person to confirm a launch, with everything shown.
-    pub(in crate::host) async fn confirm_launch(&self, server: &Server, by: &Caller) -> Result<()> {
+    /// Asks the person to confirm a launch, with everything shown; returns what was shown.
+    pub(super) async fn confirm_launch(&self, server: &Server, by: &Caller) -> Result<Launch> {
         let config = server.config();
         let launch = config.launch()?;
         let view = self.launch_view(&server.id, launch).await;
         let policy = self.rulebook.policy()?.value;
-        let before = policy.launch(&server.id).filter(|record| record.confirmed).map(|record| difference(&record.launch, launch));
+        let before = policy
+            .launch(&server.id)
+            .filter(|record| record.confirmed)
+            .map(|record| difference(&record.launch, launch));
         let before = before.filter(|text| !text.is_empty());
-        let sheet = wording::launch_sheet(question_id(), &config.display_name, &view, before.as_deref(), self.queue.language());
-        self.confirm(by, Some(&server.id), "launch", sheet).await
+        let sheet =
+            wording::launch_sheet(question_id(), &config.display_name, &view, before.as_deref(), self.queue.language());
+        self.confirm(by, Some(&server.id), "launch", sheet).await?;
+        Ok(launch.clone())
     }
 
     async fn launch_view(&self, id: &ServerId, launch: &Launch) -> LaunchView {
         let environment = self.environment.snapshot().await;
         let (server, of) = (id.clone(), launch.clone());
-        let program = tokio::task::spawn_blocking(move || config::locate(&server, &of, &environment).ok().flatten()).await.ok().flatten();
+        let program = tokio::task::spawn_blocking(move || config::locate(&server, &of, &environment).ok().flatten())
+            .await
+            .ok()
+            .flatten();
         let cautions = launch.cautions(program.as_deref()).iter().map(ToString::to_string).collect();
         let variables = |place: &str, values: &std::collections::BTreeMap<String, String>| {
-            values.iter().map(|(name, value)| Variable { name: name.clone(), value: shown(&format!("/{place}/{name}"), value) }).collect()
+            values
+                .iter()
+                .map(|(name, value)| Variable { name: name.clone(), value: shown(&format!("/{place}/{name}"), value) })
+                .collect()
         };
-        let receives = launch.uses().iter().map(|one| format!("{} → {}", one.source.describe(&one.name), one.field)).collect();
+        let receives =
+            launch.uses().iter().map(|one| format!("{} → {}", one.source.describe(&one.name), one.field)).collect();
         let mut view = LaunchView {
             transport: launch.transport(),
             command: None,
@@ -295,9 +328,11 @@ impl Inner {
             let decision = self.prospect(server, tool, &super::rule::a_caller(caller))?;
             Ok(CallerPermission { caller, permission: decision.permission(), rule: decision.rule_name() })
         });
-        let authority = if policy.trusts_annotations(&server.id) { Authority::TrustedServer } else { Authority::Server };
+        let authority =
+            if policy.trusts_annotations(&server.id) { Authority::TrustedServer } else { Authority::Server };
         let class = classify(policy.class(&server.id, &tool.name, &tool.hash), authority, tool.hints);
-        let bytes = tool.name.len() + tool.description.as_deref().map_or(0, str::len) + tool.input_schema.as_str().len();
+        let bytes =
+            tool.name.len() + tool.description.as_deref().map_or(0, str::len) + tool.input_schema.as_str().len();
         Ok(ToolView {
             name: tool.name.clone(),
             title: tool.title.clone(),

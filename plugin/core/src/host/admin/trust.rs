@@ -1,13 +1,16 @@
 //! Trust: which launches are confirmed, which definitions are pinned.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
+
+use jiff::Timestamp;
 
 use super::{Admin, question_id};
 use crate::{
     approval::{inert, wording},
     audit::{Event, PinChange, ServerChange},
+    config::Launch,
     error::{Error, Result},
-    host::connect::Want,
+    host::{Inner, connect::Want, server::Server},
     model::{
         Caller, ToolDefinition,
         admin::{PinState, TrustView, TrustedTool},
@@ -39,7 +42,10 @@ impl Admin {
             let listed: Vec<&ToolDefinition> = list.iter().flat_map(|list| &list.items).collect();
             let mut tools: Vec<TrustedTool> = listed
                 .iter()
-                .map(|tool| TrustedTool { name: tool.name.clone(), pin: pins.state(&server.id, &tool.name, &tool.hash) })
+                .map(|tool| TrustedTool {
+                    name: tool.name.clone(),
+                    pin: pins.state(&server.id, &tool.name, &tool.hash),
+                })
                 .collect();
             let names: BTreeSet<&str> = listed.iter().map(|tool| tool.name.as_str()).collect();
             for (name, _) in pins.of_server(&server.id).filter(|(name, _)| !names.contains(name)) {
@@ -70,31 +76,16 @@ impl Admin {
         let server = inner.server(server)?;
         let expires_at = expires_at
             .map(|text| {
-                text.parse::<jiff::Timestamp>()
-                    .map_err(|_| Error::invalid_input("/expiresAt", format!("`{}` is not a time", inert::line(&text, 40))))
+                text.parse::<Timestamp>().map_err(|_| {
+                    Error::invalid_input("/expiresAt", format!("`{}` is not a time", inert::line(&text, 40)))
+                })
             })
             .transpose()?;
-        let config = server.config();
-        let launch = config.launch()?.clone();
-        let fingerprint = inner.fingerprint(&launch)?;
         if *by == Caller::Settings {
-            inner.confirm_launch(&server, by).await?;
+            return inner.confirm_and_record(&server, by, expires_at).await;
         }
-        // What was shown is what is recorded: the snapshot, not whatever the file says by now.
-        let record = LaunchRecord {
-            fingerprint: fingerprint.clone(),
-            confirmed: true,
-            launch,
-            at: inner.clock.now(),
-            by: made_by(by),
-            expires_at,
-        };
-        inner.rulebook.edit(Edit::RecordLaunch(server.id.clone(), Box::new(record)))?;
-        let change = ServerChange { server: server.id.clone(), fingerprint: Some(fingerprint), fields: Vec::new(), by: by.kind() };
-        inner.note(&Event::ServerConfirmed(change));
-        inner.policy_has_changed();
-        inner.status_changed(&server);
-        Ok(())
+        let launch = server.config().launch()?.clone();
+        inner.record_confirmation(&server, launch, by, expires_at)
     }
 
     /// Pins the definitions of these tools (all where `tools` is `None`); connects if needed. The names that were pinned.
@@ -115,7 +106,10 @@ impl Admin {
             Some(names) => {
                 for name in names {
                     let tool = list.items.iter().find(|tool| tool.name == *name && !tool.quarantined);
-                    chosen.push(tool.ok_or_else(|| Error::ToolNotFound { server: server.id.clone(), tool: inert::line(name, 256) })?);
+                    chosen.push(tool.ok_or_else(|| Error::ToolNotFound {
+                        server: server.id.clone(),
+                        tool: inert::line(name, 256),
+                    })?);
                 }
             }
         }
@@ -130,7 +124,8 @@ impl Admin {
                 _ => None,
             };
             let name = server.config().display_name.clone();
-            let sheet = wording::definition_sheet(question_id(), &name, &chosen, difference.as_deref(), inner.queue.language());
+            let sheet =
+                wording::definition_sheet(question_id(), &name, &chosen, difference.as_deref(), inner.queue.language());
             inner.confirm(by, Some(&server.id), "definitions", sheet).await?;
         }
         inner.pin(&server.id, &chosen, made_by(by), by.kind())?;
@@ -151,7 +146,8 @@ impl Admin {
         let voided = inner.rulebook.unpin(&server.id, tools.as_deref())?;
         for tool_name in voided {
             let definition_hash = server.tool(&tool_name).map(|tool| tool.hash.clone()).unwrap_or_default();
-            let change = PinChange { server: server.id.clone(), tool_name, definition_hash, previous_hash: None, by: by.kind() };
+            let change =
+                PinChange { server: server.id.clone(), tool_name, definition_hash, previous_hash: None, by: by.kind() };
             inner.note(&Event::PinVoided(change));
         }
         match (&tools, deny) {
@@ -160,7 +156,10 @@ impl Admin {
                 for tool in names {
                     let rule = super::NewRule {
                         effect: "deny".to_owned(),
-                        target: Some(super::GrantTarget::Tool { server: Some(server.id.to_string()), tool: tool.clone() }),
+                        target: Some(super::GrantTarget::Tool {
+                            server: Some(server.id.to_string()),
+                            tool: tool.clone(),
+                        }),
                         ..super::NewRule::default()
                     };
                     self.add_rule(rule, by).await?;
@@ -202,7 +201,8 @@ impl Admin {
         let edit = Edit::SetTrustAnnotations(server.id.clone(), trust);
         if inner.rulebook.policy()?.value.widens(&edit) {
             let name = server.config().display_name.clone();
-            self.widen(by, "trust-annotations", |language| wording::annotations_sheet(question_id(), &name, language)).await?;
+            self.widen(by, "trust-annotations", |language| wording::annotations_sheet(question_id(), &name, language))
+                .await?;
         }
         inner.rulebook.edit(edit)?;
         let change = ServerChange {
@@ -213,6 +213,49 @@ impl Admin {
         };
         inner.note(&Event::ServerChanged(change));
         inner.policy_has_changed();
+        Ok(())
+    }
+}
+
+impl Inner {
+    /// Asks the person to confirm the launch, with everything shown, and records what was shown.
+    pub(in crate::host) async fn confirm_and_record(
+        &self,
+        server: &Arc<Server>,
+        by: &Caller,
+        expires_at: Option<Timestamp>,
+    ) -> Result<()> {
+        let launch = self.confirm_launch(server, by).await?;
+        self.record_confirmation(server, launch, by, expires_at)
+    }
+
+    /// What was shown is what is recorded: the snapshot, not whatever the file says by now.
+    fn record_confirmation(
+        &self,
+        server: &Arc<Server>,
+        launch: Launch,
+        by: &Caller,
+        expires_at: Option<Timestamp>,
+    ) -> Result<()> {
+        let fingerprint = self.fingerprint(&launch)?;
+        let record = LaunchRecord {
+            fingerprint: fingerprint.clone(),
+            confirmed: true,
+            launch,
+            at: self.clock.now(),
+            by: made_by(by),
+            expires_at,
+        };
+        self.rulebook.edit(Edit::RecordLaunch(server.id.clone(), Box::new(record)))?;
+        let change = ServerChange {
+            server: server.id.clone(),
+            fingerprint: Some(fingerprint),
+            fields: Vec::new(),
+            by: by.kind(),
+        };
+        self.note(&Event::ServerConfirmed(change));
+        self.policy_has_changed();
+        self.status_changed(server);
         Ok(())
     }
 }
