@@ -17,6 +17,7 @@ pub mod environment;
 pub mod file;
 pub mod fingerprint;
 pub mod foreign;
+pub mod import;
 mod jsonc;
 pub mod launch;
 mod resolve;
