@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use self::{connect::Want, rulebook::Rulebook, server::Server};
@@ -129,7 +129,7 @@ pub(crate) struct Inner {
     /// Live events.
     events: broadcast::Sender<HostEvent>,
     /// Something that a decision rests on may have changed.
-    changed: Notify,
+    changed: watch::Sender<u64>,
     /// The person paused everything that is not their own.
     paused: std::sync::atomic::AtomicBool,
     /// Cancelled by [`Host::shutdown`].
@@ -324,7 +324,7 @@ impl Inner {
 
     /// Definitions, fingerprints or rules may be others: whoever waits with a decision looks again.
     fn policy_has_changed(&self) {
-        self.changed.notify_waiters();
+        self.changed.send_modify(|count| *count += 1);
         self.emit(HostEvent::PolicyChanged);
     }
 

@@ -87,7 +87,7 @@ pub trait Desk: Send + Sync {
     /// Gathers the facts and decides. Reads only; never waits.
     fn look(&self, operation: &Operation, caller: &Caller) -> Result<Look>;
 
-    /// Resolves when something that a look rests on may have changed.
+    /// Resolves when something that a look rests on may have changed since this was *called*, polled or not.
     fn changed(&self) -> BoxFuture<()>;
 
     /// Makes an answer count: the rule it makes, the definition it pins, the silence it asks for. Written down.
@@ -262,3 +262,7 @@ pub fn describe(operation: &Operation) -> String {
         Operation::Connect { .. } => format!("connecting `{server}`"),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, RwLock, Weak},
 };
 
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{Host, Inner, Origin, rulebook::Rulebook, server::Server};
@@ -151,7 +151,7 @@ impl HostBuilder {
             connect_asks: Mutex::default(),
             calls: Mutex::new(HashMap::new()),
             events: broadcast::channel(EVENTS).0,
-            changed: Notify::new(),
+            changed: watch::Sender::new(0),
             paused: false.into(),
             closing: CancellationToken::new(),
         });

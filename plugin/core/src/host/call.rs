@@ -627,8 +627,7 @@ impl Desk for PassageDesk<'_> {
     }
 
     fn changed(&self) -> BoxFuture<()> {
-        let inner = self.passage.inner.clone();
-        Box::pin(async move { inner.policy_changed().await })
+        self.passage.inner.policy_changed()
     }
 
     fn settle(&self, operation: &Operation, caller: &Caller, look: &Look, choice: ChoiceKind) -> Result<()> {

@@ -1,6 +1,6 @@
 //! From an operation to the facts about it, from the facts to a ruling, and from an answer to what it leaves behind.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use super::{Approval, Inner, Origin, server::Server};
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
         wording::{Offers, Reason},
     },
     audit::{Event, PinChange, RuleChange, TokenChange},
+    clock::BoxFuture,
     config::{self, Launch, ServerConfig},
     error::{Error, Result},
     model::{Caller, CallerKind, Operation, ServerId, ToolDefinition, ToolSummary},
@@ -27,6 +28,9 @@ use crate::{
         token::{Binding, Moment, TokenState},
     },
 };
+
+/// Between two looks at what other processes have written, while a question is open.
+const STORE_LOOK: Duration = Duration::from_millis(500);
 
 /// What a decision is looked at for, besides the server.
 struct Case<'a> {
@@ -76,20 +80,20 @@ impl Inner {
         Err(Error::ServerUnapproved { server: config.id.clone() })
     }
 
-    /// Resolves when something that a look rests on may have changed, in this process or in a store.
-    pub(super) async fn policy_changed(&self) {
-        let before = self.rulebook.policy().map(|policy| policy.revision).ok();
-        loop {
-            tokio::select! {
-                () = self.changed.notified() => return,
-                // Another process has no way to notify.
-                () = self.clock.sleep(std::time::Duration::from_millis(500)) => {
-                    if self.rulebook.policy().map(|policy| policy.revision).ok() != before {
-                        return;
-                    }
+    /// Resolves when something that a look rests on may have changed since this was called, in this process or a store.
+    pub(super) fn policy_changed(self: &Arc<Self>) -> BoxFuture<()> {
+        let mut changed = self.changed.subscribe();
+        let revision = |inner: &Self| inner.rulebook.policy().map(|policy| policy.revision).ok();
+        let (inner, before) = (self.clone(), revision(self));
+        Box::pin(async move {
+            loop {
+                tokio::select! {
+                    _ = changed.changed() => return,
+                    // Another process has no way to notify.
+                    () = inner.clock.sleep(STORE_LOOK) => if revision(&inner) != before { return },
                 }
             }
-        }
+        })
     }
 
     /// The operation with the tool as it is defined now.
