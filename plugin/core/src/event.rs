@@ -14,7 +14,7 @@ pub enum ApprovalOutcome {
 }
 
 /// Which list of a server changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "named as in the specification")]
 pub enum ListKind {
     Tools,

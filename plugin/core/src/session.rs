@@ -38,15 +38,25 @@ use std::time::Duration;
 pub use connect::{Connect, Handshake, Root};
 pub use event::{Closed, Events, LogLevel, LogLine, SessionEvent};
 pub use list::Listed;
-pub use output::{NoiseLine, Output, OutputLine};
-pub use process::{Exit, Processes, Sweep};
+pub use output::{Mask, Output, OutputLine};
+pub use process::{Exit, Processes, Stray, Sweep};
 pub use request::{Recheck, Reply, RequestError, RequestOptions};
+
+use tokio::{
+    sync::{Semaphore, watch},
+    time::Instant,
+};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     approval::Approved,
     error::{Error, Result},
     model::{PromptSummary, ResourceSummary, ResourceTemplateSummary, ServerId, ToolDefinition},
 };
+use engine::Engine;
+use exchange::Exchange;
+use request::Question;
+use wire::write::Params;
 
 /// A live connection. Dropping it ends the connection and its process tree in the background; [`Session::close`] waits.
 #[derive(Debug)]
@@ -57,19 +67,29 @@ pub struct Session {
     generation: u64,
     /// What the server said about itself.
     handshake: Handshake,
-    /// stderr and noise, shared with whoever wants to look.
-    output: Output,
+    /// Requests and answers.
+    exchange: Exchange,
+    /// rmcp.
+    engine: Engine,
+    /// How many requests may still be made at once.
+    permits: Semaphore,
+    /// Filled when nothing is left of the connection.
+    over: watch::Receiver<Option<Closed>>,
+    /// Ends the carrier.
+    stop: CancellationToken,
+    /// Does so at the latest when this is dropped.
+    _guard: DropGuard,
 }
 
 impl Session {
-    /// Starts or reaches a server and shakes hands, within the plan's time limit.
+    /// Starts or reaches a server and shakes hands, within the plan's time limit. Dropping the future ends what was
+    /// started.
     ///
     /// # Errors
     ///
     /// [`Error::LaunchFailed`] with its reason; [`Error::Cancelled`] when the plan's token was cancelled.
     pub async fn connect(plan: Connect) -> Result<(Self, Events)> {
-        let _ = plan;
-        Err(Error::internal("sessions do not connect yet"))
+        plan.connect().await
     }
 
     /// Whose it is.
@@ -87,14 +107,24 @@ impl Session {
         &self.handshake
     }
 
-    /// Whether requests can still be made.
-    pub fn is_open(&self) -> bool {
-        false
+    /// stderr and noise.
+    pub fn output(&self) -> &Output {
+        self.exchange.output()
     }
 
-    /// Resolves when the connection has ended, however it did.
+    /// Whether requests can still be made.
+    pub fn is_open(&self) -> bool {
+        !self.exchange.is_ended()
+    }
+
+    /// Resolves when nothing is left of the connection and its process tree, however it ended. Cancel-safe.
     pub async fn closed(&self) -> Closed {
-        Closed::default()
+        let mut over = self.over.clone();
+        match over.wait_for(Option::is_some).await {
+            Ok(closed) => closed.clone().unwrap_or_default(),
+            // The carrier is gone without a word: its runtime ended.
+            Err(_) => self.exchange.ended().cloned().unwrap_or_default(),
+        }
     }
 
     /// One approved request and its answer, as the server wrote it.
@@ -103,70 +133,118 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`RequestError::Stale`] when `recheck` refused at the moment of writing: nothing was written, decide again.
-    /// [`RequestError::Failed`] with [`Error::Timeout`], [`Error::Cancelled`] (both say exactly whether it had been
-    /// sent), [`Error::CallOutcomeUnknown`], [`Error::NotConnected`] (not sent), [`Error::ServerError`],
-    /// [`Error::ProtocolError`], [`Error::ResultTooLarge`], [`Error::ResourceNotFound`].
+    /// [`RequestError::Stale`] when the approval is for another server or connection, or `recheck` refused at the moment
+    /// of writing: nothing was written, decide again. [`RequestError::Failed`] with [`Error::Timeout`],
+    /// [`Error::Cancelled`] (both say exactly whether writing had begun), [`Error::CallOutcomeUnknown`] (it had, and the
+    /// connection ended), [`Error::NotConnected`] (it had not), [`Error::ServerError`], [`Error::ProtocolError`],
+    /// [`Error::ResultTooLarge`], [`Error::ResourceNotFound`].
     pub async fn request(
         &self,
         approved: Approved,
         recheck: Recheck,
         options: RequestOptions,
     ) -> Result<Reply, RequestError> {
-        let _ = (approved, recheck, options);
-        Err(Error::internal("sessions do not send yet").into())
+        request::approved(self, approved, recheck, options).await
     }
 
-    /// All tools, decoded; `options.cap` bounds the whole list (30 s by default).
+    /// All tools, decoded; `options.cap` bounds the whole list (30 s by default). Empty where the server declared none.
+    /// The same name twice counts once; with two definitions it is quarantined.
     pub async fn list_tools(&self, options: RequestOptions) -> Result<Listed<ToolDefinition>> {
-        let _ = options;
-        Err(Error::internal("sessions do not send yet"))
+        if self.handshake.capabilities.tools != Some(true) {
+            return Ok(Listed::default());
+        }
+        let mut listed = list::list(self, list::TOOLS, options, decode::tool).await?;
+        decode::unite_tools(&mut listed);
+        Ok(listed)
     }
 
-    /// All resources, decoded.
+    /// All resources, decoded. Empty where the server declared none.
     pub async fn list_resources(&self, options: RequestOptions) -> Result<Listed<ResourceSummary>> {
-        let _ = options;
-        Err(Error::internal("sessions do not send yet"))
+        if self.handshake.capabilities.resources != Some(true) {
+            return Ok(Listed::default());
+        }
+        list::list(self, list::RESOURCES, options, |raw, told| decode::resource(&self.server, raw, told)).await
     }
 
-    /// All resource templates, decoded.
+    /// All resource templates, decoded. Empty where the server declared no resources.
     pub async fn list_resource_templates(&self, options: RequestOptions) -> Result<Listed<ResourceTemplateSummary>> {
-        let _ = options;
-        Err(Error::internal("sessions do not send yet"))
+        if self.handshake.capabilities.resources != Some(true) {
+            return Ok(Listed::default());
+        }
+        list::list(self, list::TEMPLATES, options, |raw, told| decode::template(&self.server, raw, told)).await
     }
 
-    /// All prompts, decoded.
+    /// All prompts, decoded. Empty where the server declared none.
     pub async fn list_prompts(&self, options: RequestOptions) -> Result<Listed<PromptSummary>> {
-        let _ = options;
-        Err(Error::internal("sessions do not send yet"))
+        if self.handshake.capabilities.prompts != Some(true) {
+            return Ok(Listed::default());
+        }
+        list::list(self, list::PROMPTS, options, |raw, told| decode::prompt(&self.server, raw, told)).await
     }
 
-    /// Asks whether the server is alive; how long the answer took.
+    /// Asks whether the server is alive; how long the answer took. Any answer counts, also a refusal.
     pub async fn ping(&self, timeout: Duration) -> Result<Duration> {
-        let _ = timeout;
-        Err(Error::internal("sessions do not send yet"))
+        let began = Instant::now();
+        let options = RequestOptions { cap: Some(timeout), ..RequestOptions::default() };
+        match self.ask(Question::plain("ping", Params::default()), options).await {
+            Ok(()) | Err(Error::ServerError { .. }) => Ok(began.elapsed()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Which of the server's log lines are wanted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CapabilityMissing`] where it declared no logging.
     pub async fn set_log_level(&self, level: LogLevel) -> Result<()> {
-        let _ = level;
-        Err(Error::internal("sessions do not send yet"))
+        if !self.handshake.logging {
+            return Err(Error::CapabilityMissing { server: self.server.clone(), capability: "logging" });
+        }
+        let params = Params::default().with("level", level.as_str());
+        self.ask(Question::plain("logging/setLevel", params), RequestOptions::default()).await
     }
 
     /// Takes a subscription back. Needs no approval: it can only tighten.
     pub async fn unsubscribe(&self, uri: &str, options: RequestOptions) -> Result<()> {
-        let _ = (uri, options);
-        Err(Error::internal("sessions do not send yet"))
-    }
-
-    /// stderr and noise.
-    pub fn output(&self) -> &Output {
-        &self.output
+        let params = Params::default().with("uri", uri);
+        self.ask(Question::plain("resources/unsubscribe", params), options).await
     }
 
     /// Ends the connection and the whole process tree; waits until nothing of it is left (a few seconds at most).
     /// What still waits for an answer fails. Idempotent.
     pub async fn close(&self) -> Closed {
-        Closed::default()
+        self.stop();
+        self.closed().await
+    }
+
+    /// Like [`Session::close`], without waiting.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    async fn ask(&self, question: Question, options: RequestOptions) -> Result<()> {
+        match request::ask(self, question, options).await {
+            Ok(_) => Ok(()),
+            Err(RequestError::Failed(error)) => Err(error),
+            Err(RequestError::Stale) => Err(Error::internal("this request needs no approval")),
+        }
+    }
+
+    fn permits(&self) -> &Semaphore {
+        &self.permits
+    }
+
+    fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    fn mask(&self, text: &str) -> String {
+        self.exchange.mask().apply(text)
+    }
+
+    /// How the process ended, once the connection is over and as far as is known.
+    fn exit(&self) -> Option<Exit> {
+        self.exchange.ended().and_then(|closed| closed.exit)
     }
 }

@@ -19,7 +19,7 @@ use crate::{
     event::HostEvent,
     model::{CallerKind, ServerId},
     policy::{digest::ScopedDigest, mode::Mode},
-    session::Processes,
+    session::{Processes, Stray},
     store::{Folders, MasterKey, Secrets},
 };
 
@@ -171,7 +171,7 @@ impl Inner {
             for pid in &sweep.ended {
                 tracing::info!(pid, "ended a process group that an earlier run left behind");
             }
-            for (pid, program) in &sweep.strays {
+            for Stray { pid, name: program } in &sweep.strays {
                 tracing::warn!(pid, program, "a process of an earlier run is still there; it was left alone");
             }
             Ok(processes)

@@ -254,7 +254,7 @@ impl Inner {
             }
             state.connected_at = None;
         }
-        self.note(&Event::server_disconnected(&server.id, closed.requested, closed.exit.and_then(|exit| exit.code)));
+        self.note(&Event::server_disconnected(&server.id, closed.requested, closed.exit.map(|exit| exit.code)));
         self.status_changed(server);
     }
 
@@ -283,7 +283,7 @@ impl Inner {
     /// Ends a connection that is out of the state machine already, and writes it down.
     pub(super) async fn close(&self, server: &Server, session: Arc<Session>) {
         let closed = session.close().await;
-        self.note(&Event::server_disconnected(&server.id, true, closed.exit.and_then(|exit| exit.code)));
+        self.note(&Event::server_disconnected(&server.id, true, closed.exit.map(|exit| exit.code)));
     }
 
     pub(super) fn status_changed(&self, server: &Server) {
@@ -352,7 +352,7 @@ fn pause(server: &Server, state: &State, now: Duration) -> Result<()> {
 }
 
 fn crash(server: &Server, closed: &Closed) -> Error {
-    let code = closed.exit.and_then(|exit| exit.code);
+    let code = closed.exit.map(|exit| exit.code);
     let tail = server.output.stderr_tail();
     let tail: Vec<String> = tail.iter().rev().take(20).rev().map(|line| line.text.clone()).collect();
     let how = match code {

@@ -1,49 +1,49 @@
 //! A server's values into `model`, item by item, leniently.
 //!
-//! A content block is never dropped, an unknown field never fatal, and one bad item spoils only itself.
+//! A content block is never dropped, an unknown field never fatal, and one bad item spoils only itself. What was left out
+//! or repaired is told in words. The text of a value is kept where a consumer may want more of it than is decoded.
 
-use crate::{
-    error::Result,
-    model::{Completion, ContentBlock, PromptContent, Raw, ResourceContent, ServerId},
-};
+mod content;
+mod list;
 
-/// What a call's result says.
-#[derive(Clone, Debug, Default)]
-pub struct CallOutcome {
-    /// The blocks, in order; never one dropped.
-    pub content: Vec<ContentBlock>,
-    /// As the server wrote it.
-    pub structured_content: Option<Raw>,
-    /// The tool ran and reported failure.
-    pub is_error: bool,
-    /// `_meta` of the result.
-    pub meta: Option<Raw>,
-    /// What was repaired, in words.
-    pub diagnostics: Vec<String>,
+pub use content::{CallOutcome, call_outcome, completion, prompt_content, resource_content};
+pub(super) use list::{prompt, resource, template, tool, unite_tools};
+
+use super::wire::view::{self, Kind};
+use crate::model::Raw;
+
+/// A value's own text.
+fn keep(raw: &str) -> Option<Raw> {
+    Raw::from_text(raw.to_owned()).ok()
 }
 
-/// The result of `tools/call`.
-pub fn call_outcome(server: &ServerId, raw: &Raw) -> Result<CallOutcome> {
-    let _ = (server, raw);
-    Ok(CallOutcome::default())
+/// A value's own text, if it is an object.
+fn keep_object(raw: &str) -> Option<Raw> {
+    (view::kind(raw) == Kind::Object).then(|| keep(raw)).flatten()
 }
 
-/// The result of `resources/read`, and what was left out of it, in words.
-pub fn resource_content(server: &ServerId, uri: &str, raw: &Raw) -> Result<(ResourceContent, Vec<String>)> {
-    let _ = raw;
-    Ok((ResourceContent { server_id: server.clone(), uri: uri.to_owned(), contents: Vec::new() }, Vec::new()))
+/// A text that may be absent; another type (null is absent) is told.
+fn optional_text(raw: &str, of: &str, field: &str, told: &mut Vec<String>) -> Option<String> {
+    let text = view::text(raw);
+    if text.is_none() && view::kind(raw) != Kind::Null {
+        told.push(format!("{of}: `{field}` is no text and was left out"));
+    }
+    text
 }
 
-/// The result of `prompts/get`, and what was repaired in it, in words.
-pub fn prompt_content(server: &ServerId, name: &str, raw: &Raw) -> Result<(PromptContent, Vec<String>)> {
-    let _ = raw;
-    let content =
-        PromptContent { server_id: server.clone(), name: name.to_owned(), description: None, messages: Vec::new() };
-    Ok((content, Vec::new()))
+/// An object that may be absent; another type (null is absent) is told.
+fn optional_object(raw: &str, of: &str, field: &str, told: &mut Vec<String>) -> Option<Raw> {
+    let object = keep_object(raw);
+    if object.is_none() && view::kind(raw) != Kind::Null {
+        told.push(format!("{of}: `{field}` is no object and was left out"));
+    }
+    object
 }
 
-/// The result of `completion/complete`.
-pub fn completion(server: &ServerId, raw: &Raw) -> Result<Completion> {
-    let _ = (server, raw);
-    Ok(Completion { values: Vec::new(), total: None, has_more: false })
+/// A name as it may stand in a diagnostic.
+fn named(kind: &str, name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("{kind} `{}`", view::cut(name.to_owned(), 100)),
+        None => format!("a {kind} without a name"),
+    }
 }
