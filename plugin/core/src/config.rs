@@ -1,6 +1,6 @@
 //! `servers.json`: how each server is *reached*. What it may do is policy, and lives elsewhere.
 //!
-//! [`file`] reads it and judges every entry by itself, [`edit`] changes it without touching the rest, [`watch`] notices
+//! [`mod@file`] reads it and judges every entry by itself, [`edit`] changes it without touching the rest, [`watch`] notices
 //! when another hand does, [`snippet`] and [`import`] understand what people paste and what other programs keep.
 //! [`launch`] is the unexpanded snapshot that a person confirms, [`mod@fingerprint`] the hash it is known by, [`caution`]
 //! what deserves a second look, [`variable`] what stands in its texts, [`environment`] where commands are looked for;
@@ -8,7 +8,7 @@
 //!
 //! Above: `model`, `error`, `clock`, `store`. Nothing here starts a process (but for the one login shell that is asked
 //! for its PATH), opens a connection, or decides whether a server may run. No value of a variable or a secret leaves
-//! this module except in a [`Resolved`](launch::Resolved), and none is ever part of an error or of `Debug`.
+//! this module except in a [`Resolved`], and none is ever part of an error or of `Debug`.
 
 pub mod caution;
 pub mod edit;

@@ -42,6 +42,13 @@ pub enum Edit {
         /// All of its entry.
         entry: Entry,
     },
+    /// The entry anew, as somebody wrote it: their comments and lines stay theirs.
+    ReplaceText {
+        /// Its key.
+        key: String,
+        /// The entry as JSON, comments allowed.
+        text: String,
+    },
     /// Out of the file.
     Remove {
         /// Its key.
@@ -66,11 +73,25 @@ pub enum Edit {
 }
 
 impl Edit {
+    /// The entry anew from a text: one that has lines is kept as it is written, one that has none (a form's) is compared
+    /// field by field.
+    pub fn of_text(key: &str, text: &str) -> Result<Self> {
+        let key = key.to_owned();
+        let text = text.trim();
+        let entry = entry_of(text)?;
+        Ok(if text.contains('\n') {
+            Self::ReplaceText { key, text: text.to_owned() }
+        } else {
+            Self::Replace { key, entry }
+        })
+    }
+
     /// Whose entry it is about.
     pub fn key(&self) -> &str {
         match self {
             Self::Add { key, .. }
             | Self::Replace { key, .. }
+            | Self::ReplaceText { key, .. }
             | Self::Remove { key }
             | Self::SetEnabled { key, .. }
             | Self::SetField { key, .. } => key,
@@ -84,6 +105,7 @@ impl std::fmt::Debug for Edit {
         let what = match self {
             Self::Add { .. } => "Add",
             Self::Replace { .. } => "Replace",
+            Self::ReplaceText { .. } => "ReplaceText",
             Self::Remove { .. } => "Remove",
             Self::SetEnabled { .. } => "SetEnabled",
             Self::SetField { .. } => "SetField",
@@ -169,6 +191,25 @@ impl ServersFile {
     }
 }
 
+/// One entry from JSON with comments.
+pub fn entry_of(text: &str) -> Result<Entry> {
+    let wrong = |problem: &str| Error::invalid_input("/entry", format!("this is no entry: {problem}"));
+    let value = jsonc::parse(text).map_err(|problem| wrong(&problem))?;
+    match value.as_ref() {
+        Some(value @ jsonc_parser::ast::Value::Object(object)) => {
+            if let Some((key, ..)) = jsonc::duplicate(object) {
+                return Err(wrong(&format!("`{}` stands in it twice", short(key))));
+            }
+            match jsonc::to_serde(value) {
+                Value::Object(entry) => Ok(entry),
+                _ => Err(Error::internal("an object that is none")),
+            }
+        }
+        Some(other) => Err(wrong(&format!("it must be an object and is {}", jsonc::kind(other)))),
+        None => Err(wrong("it is empty")),
+    }
+}
+
 fn no_such(key: &str) -> Error {
     Error::ServerNotFound { server: short(key) }
 }
@@ -187,7 +228,7 @@ pub fn apply(before: Option<&str>, edits: &[Edit]) -> Result<String> {
     }
     let configuration = file::parse(&text)?;
     for edit in edits {
-        let must_work = matches!(edit, Edit::Add { .. } | Edit::Replace { .. } | Edit::SetField { .. });
+        let must_work = !matches!(edit, Edit::Remove { .. } | Edit::SetEnabled { .. });
         if let Some(server) = configuration.servers.iter().find(|server| server.key == edit.key())
             && must_work
         {
@@ -229,6 +270,14 @@ fn one(text: &str, edit: &Edit) -> Result<String> {
         Edit::Add { entry, .. } => document.set(&[SERVERS, key], &Value::Object(entry.clone())).ok_or_else(lost),
         Edit::Remove { .. } => document.remove(&[SERVERS, key]).ok_or_else(lost),
         Edit::Replace { entry, .. } => replace(text, &[SERVERS, key], entry).ok_or_else(lost),
+        Edit::ReplaceText { text: entry, .. } => {
+            entry_of(entry)?;
+            // The object alone: what is remarked behind it would swallow the comma that follows here.
+            let value = Document::parse(entry)
+                .ok()
+                .and_then(|document| document.value(&[]).and_then(|value| entry.get(value.start()..value.end())));
+            document.set_text(&[SERVERS, key], value.ok_or_else(lost)?).ok_or_else(lost)
+        }
         Edit::SetEnabled { enabled, .. } => set_enabled(text, key, *enabled),
         Edit::SetField { path, value, .. } => set_field(text, key, path, value.as_ref()),
     }
@@ -373,7 +422,8 @@ mod tests {
 "#;
 
     fn entry(value: Value) -> Entry {
-        value.as_object().unwrap().clone()
+        let Value::Object(entry) = value else { panic!("{value} is no entry") };
+        entry
     }
 
     fn edited(edit: Edit) -> String {
@@ -404,6 +454,23 @@ mod tests {
             .replace("\"A\": \"1\", // one\n        \"B\": \"2\"", "\"A\": \"1\", // one\n        \"C\": \"3\"")
             .replace("      },\n    },\n", "      },\n      \"cwd\": \"/x\",\n    },\n");
         assert_eq!(after, expected);
+    }
+
+    #[test]
+    fn a_server_is_edited_as_its_text_was_written() {
+        let (_folder, file) = file();
+        std::fs::write(file.path(), FILE).unwrap();
+        let text = file.entry_text("files").unwrap();
+        file.change(&[Edit::of_text("files", &text).unwrap()]).unwrap();
+        assert_eq!(std::fs::read_to_string(file.path()).unwrap(), FILE);
+        let text = text.replace("\"server\"]", "\"other\"] // new\n") + " // the end";
+        file.change(&[Edit::of_text("files", &text).unwrap()]).unwrap();
+        let expected = FILE.replace("\"server\"],\n", "\"other\"] // new\n,\n");
+        assert_eq!(std::fs::read_to_string(file.path()).unwrap().replace(' ', ""), expected.replace(' ', ""));
+        for (text, part) in [("[]", "a list"), ("", "empty"), ("{", "line 1"), ("{\"a\":1,\"a\":2}", "twice")] {
+            let error = Edit::of_text("files", text).unwrap_err();
+            assert!(error.to_string().contains(part), "{error}");
+        }
     }
 
     #[test]

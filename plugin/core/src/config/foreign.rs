@@ -483,7 +483,8 @@ mod tests {
     use super::*;
 
     fn made(value: Value) -> Draft {
-        draft(None, value.as_object().unwrap())
+        let Value::Object(entry) = value else { panic!("{value} is no entry") };
+        draft(None, &entry)
     }
 
     fn entry(value: Value) -> Value {

@@ -65,6 +65,24 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// The text with the value at `path` written as `value` is, its lines moved to where the old one's stood; `None` if
+    /// there was none.
+    pub(super) fn set_text(&self, path: &[&str], value: &str) -> Option<String> {
+        let (key, parents) = path.split_last()?;
+        let property = self.object(parents)?.get(key)?;
+        let at = property.value.range();
+        let indent = self.line_indent(property.start());
+        let mut moved = String::with_capacity(value.len());
+        for (number, line) in value.lines().enumerate() {
+            if number > 0 {
+                moved.push_str(self.newline());
+                moved.push_str(if line.is_empty() { "" } else { &indent });
+            }
+            moved.push_str(line);
+        }
+        Some(self.replaced(at.start..at.end, &moved))
+    }
+
     /// The text without what stands at `path`; `None` if nothing does.
     pub(super) fn remove(&self, path: &[&str]) -> Option<String> {
         let (key, parents) = path.split_last()?;
