@@ -10,6 +10,7 @@
 //! for its PATH), opens a connection, or decides whether a server may run. No value of a variable or a secret leaves
 //! this module except in a [`Resolved`], and none is ever part of an error or of `Debug`.
 
+mod address;
 pub mod caution;
 pub mod edit;
 mod entry;

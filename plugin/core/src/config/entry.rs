@@ -8,11 +8,9 @@ use std::{
     sync::LazyLock,
 };
 
-use jsonc_parser::ast::{Object, Value};
-use url::Url;
-
 use super::{
     Limits, ServerConfig, Warning,
+    address::{check_url, is_header_name},
     file::short,
     jsonc::{self, join, kind},
     launch::{EndpointLaunch, Launch, StdioLaunch},
@@ -22,6 +20,7 @@ use crate::{
     error::Error,
     model::{ServerId, TransportKind},
 };
+use jsonc_parser::ast::{Object, Value};
 
 const TYPES: [&str; 5] = ["stdio", "http", "streamable-http", "streamableHttp", "sse"];
 const STDIO_ONLY: [&str; 5] = ["command", "args", "env", "cwd", "envPassthrough"];
@@ -544,52 +543,6 @@ impl<'a, 'text> Reader<'a, 'text> {
             }
         }
     }
-}
-
-/// What is wrong with an unexpanded URL. Its scheme, host and port must stand in it as they are: a variable there would
-/// let the environment choose who gets the credentials.
-pub(super) fn check_url(text: &str) -> Result<Url, &'static str> {
-    let template = Template::parse(text).map_err(|_| "has a `${` that is none of the forms there are")?;
-    let authority = authority(text).ok_or("must begin with `http://` or `https://` and a host")?;
-    if !template.is_literal() {
-        let literal = template.literal_prefix();
-        // What follows the host must begin before the first variable does.
-        if !literal.starts_with(authority) || literal.len() == authority.len() {
-            return Err("has a variable in its host; scheme, host and port must stand there as they are");
-        }
-    }
-    let url = Url::parse(authority).map_err(|_| "is not a URL")?;
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
-        return Err("must begin with `http://` or `https://` and a host");
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err("holds a user name or password; put credentials into `headers`");
-    }
-    Ok(url)
-}
-
-/// Scheme and authority as they are written.
-fn authority(text: &str) -> Option<&str> {
-    let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
-    let scheme = if lower.starts_with("https://") {
-        8
-    } else if lower.starts_with("http://") {
-        7
-    } else {
-        return None;
-    };
-    let rest = text.get(scheme..)?;
-    let length = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
-    let authority = text.get(..scheme + length)?;
-    // The parser would drop or trim these, and then mean another host than a person reads.
-    (length > 0 && !authority.chars().any(|char| char.is_control() || char.is_whitespace())).then_some(authority)
-}
-
-/// RFC 9110's `token`.
-pub(super) fn is_header_name(name: &str) -> bool {
-    !name.is_empty()
-        && name.len() <= 256
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
 #[cfg(test)]
