@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use crate::desktop::Desktop;
+use crate::dialog::{self, Dialog};
 use crate::eye::Node;
-use crate::hand::{Area, Window};
 use crate::page::{Page, Pending};
 use crate::process::{self, Running};
 use crate::{place, wait};
@@ -73,9 +73,7 @@ impl<'a> App<'a> {
     /// # Errors
     /// None came.
     pub fn dialog(&self) -> Result<Dialog<'a>> {
-        let node = wait::until("a dialog of the app", wait::LONG, || self.dialogs().map(|mut found| found.pop()))?;
-        let window = self.desktop.hand().window(&node.name, wait::LONG)?;
-        Ok(Dialog { desktop: self.desktop, window, node })
+        Dialog::of(self.desktop, self.process()?.id)
     }
 
     /// The dialogs that are there now.
@@ -83,10 +81,7 @@ impl<'a> App<'a> {
     /// # Errors
     /// The accessibility bus does not answer.
     pub fn dialogs(&self) -> Result<Vec<Node>> {
-        let windows = self.desktop.eye().windows("")?;
-        let app = self.process()?.id;
-        let mine = windows.into_iter().filter(|node| node.process == app && node.is("showing"));
-        Ok(mine.filter(|node| matches!(node.role.as_str(), "dialog" | "alert")).collect())
+        dialog::shown(self.desktop, self.process()?.id)
     }
 
     /// Requires that no dialog comes.
@@ -139,93 +134,3 @@ impl<'a> App<'a> {
 }
 
 const CALL: &str = "return window.__TAURITAVERN__.api.mcp[args.method](...args.given);";
-
-/// A native dialog that is open.
-pub struct Dialog<'a> {
-    desktop: &'a Desktop,
-    window: Window,
-    node: Node,
-}
-
-impl Dialog<'_> {
-    /// What a screen reader would read of it, line by line.
-    pub fn reading(&self) -> String {
-        self.node.reading()
-    }
-
-    /// Its tree.
-    pub fn node(&self) -> &Node {
-        &self.node
-    }
-
-    /// Its window.
-    pub fn window(&self) -> Window {
-        self.window
-    }
-
-    /// Where it is.
-    ///
-    /// # Errors
-    /// It is gone.
-    pub fn area(&self) -> Result<Area> {
-        self.desktop.hand().area(self.window)
-    }
-
-    /// Presses a button with the mouse as soon as the dialog takes it, and waits until that had its effect.
-    ///
-    /// # Errors
-    /// There is no such button, or pressing it did nothing.
-    pub fn press(self, name: &str) -> Result<()> {
-        let button = self.node.button(name).with_context(|| format!("no «{name}» in\n{}", self.node.outline()))?;
-        let area = button.place()?;
-        let hand = self.desktop.hand();
-        let title = self.node.name.clone();
-        // Until the guard has run out a click does nothing, so it is repeated; what it opens has another title or place.
-        wait::until(&format!("«{name}» to be taken"), wait::LONG, || {
-            hand.click(&area)?;
-            std::thread::sleep(Duration::from_millis(150));
-            Ok((!hand.windows(&title)?.contains(&self.window)).then_some(()))
-        })
-    }
-
-    /// Whether it is still open.
-    ///
-    /// # Errors
-    /// xdotool's.
-    pub fn is_open(&self) -> Result<bool> {
-        Ok(self.desktop.hand().windows(&self.node.name)?.contains(&self.window))
-    }
-
-    /// Presses a key again and again until the dialog closes, and waits for that.
-    ///
-    /// # Errors
-    /// It did not.
-    pub fn close_by(self, key: &str) -> Result<()> {
-        let hand = self.desktop.hand();
-        wait::until(&format!("{key} to close the dialog"), wait::LONG, || {
-            if self.is_open()? {
-                hand.key(key)?;
-                std::thread::sleep(Duration::from_millis(150));
-            }
-            Ok((!self.is_open()?).then_some(()))
-        })
-    }
-
-    /// Requires that all of it, and each of its buttons, is on the screen.
-    ///
-    /// # Errors
-    /// What is not.
-    pub fn fits_the_screen(&self) -> Result<()> {
-        let screen = Area { x: 0, y: 0, width: 1280, height: 720 };
-        let area = self.area()?;
-        ensure!(screen.contains(&area), "the dialog is at {area:?}");
-        let buttons: Vec<&Node> = self.node.all().into_iter().filter(|node| node.role.ends_with("button")).collect();
-        if buttons.is_empty() {
-            bail!("it has no buttons:\n{}", self.node.outline());
-        }
-        for button in buttons.into_iter().filter(|button| button.is("showing")) {
-            ensure!(screen.contains(&button.place()?), "«{}» is at {:?}", button.name, button.area);
-        }
-        Ok(())
-    }
-}

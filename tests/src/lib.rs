@@ -8,6 +8,7 @@
 //! - [`hand`] real key and mouse events, and screenshots
 //! - [`eye`] what a screen reader would read
 //! - [`page`] the main window's page, through WebDriver
+//! - [`dialog`] a native dialog, as a person meets it
 //! - [`app`] the reference app with a profile of its own
 //!
 //! Nothing here decides whether something is right: that is said in the tests.
@@ -20,6 +21,8 @@ pub mod app;
 pub mod command_line;
 #[cfg(target_os = "linux")]
 pub mod desktop;
+#[cfg(target_os = "linux")]
+pub mod dialog;
 #[cfg(target_os = "linux")]
 pub mod eye;
 #[cfg(target_os = "linux")]

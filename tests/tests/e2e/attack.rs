@@ -112,7 +112,7 @@ fn what_the_page_forges_for_itself_grants_nothing() -> Result<()> {
     app.page().now("window.focus(); document.body.requestFullscreen?.().catch(() => {});", Value::Null)?;
     ensure!(dialog.is_open()? && scene.calls()?.is_empty());
     app.page().now("clearInterval(window.pressing);", Value::Null)?;
-    dialog.press("Deny")?;
+    dialog.answer("Deny")?;
     ensure!(call.code(wait::LONG)? == "mcp.approval_denied");
     app.close()
 }
@@ -253,7 +253,7 @@ fn a_page_hears_nothing_but_the_contracts_events() -> Result<()> {
     let call = app.begin_call("s", "wanted", json!({ "password": "hunter2" }))?;
     let dialog = app.dialog()?;
     scene.desktop.hand().click(&Area { x: 5, y: 5, width: 1, height: 1 })?;
-    dialog.press("Deny")?;
+    dialog.answer("Deny")?;
     ensure!(call.code(wait::LONG)? == "mcp.approval_denied");
     let heard = app.page().now("return JSON.stringify(window.heard);", Value::Null)?;
     let heard = heard.as_str().unwrap_or_default();

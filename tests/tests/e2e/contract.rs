@@ -32,7 +32,7 @@ fn the_nine_methods_of_the_draft_work_against_server_everything() -> Result<()> 
     );
     ensure!(echo["inputSchema"]["properties"]["message"].is_object(), "{echo}");
     let call = app.begin_call("everything", "echo", json!({ "message": "hi" }))?;
-    app.dialog()?.press("Allow once")?;
+    app.dialog()?.answer("Allow once")?;
     let result = call.value(wait::LONG)?;
     ensure!(result["content"][0] == json!({ "type": "text", "text": "Echo: hi" }), "{result}");
     ensure!(result["auditEventId"].as_str().is_some_and(|id| id.len() == 32), "{result}");
@@ -44,7 +44,7 @@ fn the_nine_methods_of_the_draft_work_against_server_everything() -> Result<()> 
         "return window.__TAURITAVERN__.api.mcp.readResource({ serverId: 'everything', uri: args });",
         json!(uri),
     )?;
-    app.dialog()?.press("Allow once")?;
+    app.dialog()?.answer("Allow once")?;
     let content = reading.value(wait::LONG)?;
     ensure!(
         content["uri"] == uri && content["contents"][0]["text"].as_str().is_some_and(|text| !text.is_empty()),
@@ -57,7 +57,7 @@ fn the_nine_methods_of_the_draft_work_against_server_everything() -> Result<()> 
         "return window.__TAURITAVERN__.api.mcp.getPrompt({ serverId: 'everything', name: 'args-prompt', arguments: { city: 'Lisbon' } });",
         json!(null),
     )?;
-    app.dialog()?.press("Allow once")?;
+    app.dialog()?.answer("Allow once")?;
     let content = asking.value(wait::LONG)?;
     ensure!(
         content["messages"][0]["content"]["text"].as_str().is_some_and(|text| text.contains("Lisbon")),
@@ -82,14 +82,14 @@ fn a_long_call_shows_progress_and_can_be_aborted() -> Result<()> {
            { signal: window.controller.signal, onProgress: (progress) => window.seen.push(progress) });",
         json!(null),
     )?;
-    app.dialog()?.press("Allow once")?;
+    app.dialog()?.answer("Allow once")?;
     app.page().until("two steps of progress", "window.seen.length >= 2 && window.seen[1].total === 60", wait::LONG)?;
     ensure!(!call.is_done()?);
     app.page().now("window.controller.abort();", json!(null))?;
     ensure!(call.code(wait::LONG)? == "mcp.cancelled");
     // The server lives: the next call is answered.
     let next = app.begin_call("everything", "get-sum", json!({ "a": 19, "b": 23 }))?;
-    app.dialog()?.press("Allow once")?;
+    app.dialog()?.answer("Allow once")?;
     let result = next.value(wait::LONG)?;
     ensure!(result["content"][0]["text"].as_str().is_some_and(|text| text.contains("42")), "{result}");
     app.close()
