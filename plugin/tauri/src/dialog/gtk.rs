@@ -1,0 +1,477 @@
+//! The dialog on Linux: a window of our own in the gtk that Tauri links, because the stock message dialog approves on
+//! Enter, grows off the screen, and cannot hold six choices.
+//!
+//! Runs on the main thread, without a nested loop: [`open`] returns at once and answers through its callback. The parts:
+//! [`view`] lays a sheet out, [`footer`] holds the buttons, [`style`] the colours; this file is the life of a dialog
+//! and the only place from which an answer leaves.
+
+mod choice;
+mod footer;
+mod style;
+mod view;
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+use ::gtk::{
+    gdk,
+    glib::{self, ControlFlow, Propagation},
+    prelude::*,
+};
+use mcp_host_core::approval::{Answer, Choice, Sheet};
+use tokio_util::sync::CancellationToken;
+
+use self::{choice::ChoiceList, footer::Footer};
+use super::{defused, guard::Guard, plan::Plan, words::Words};
+
+/// How often the buttons look at the guard, and the clock is drawn.
+const TICK: Duration = Duration::from_millis(100);
+
+thread_local! {
+    /// The dialogs that are on the screen, by the id of their sheet.
+    static OPEN: RefCell<HashMap<String, glib::WeakRef<::gtk::Window>>> = RefCell::default();
+}
+
+/// What a dialog reports.
+pub(crate) struct Report {
+    /// Called once, when a person can see it.
+    pub(crate) shown: Box<dyn FnOnce()>,
+    /// Called once. Never with a choice that allows unless that choice was pressed.
+    pub(crate) answered: Box<dyn FnOnce(Answer)>,
+    /// Called if nobody has looked at it shortly after it was shown.
+    pub(crate) unnoticed: Box<dyn FnOnce()>,
+}
+
+/// Shows a sheet. Main thread only.
+pub(crate) fn open(sheet: Sheet, parent: Option<&::gtk::Window>, closed: CancellationToken, report: Report) {
+    if closed.is_cancelled() {
+        return (report.answered)(Answer::Dismissed);
+    }
+    style::load();
+    let dialog = Rc::new(Dialog::build(sheet, closed, report));
+    dialog.connect();
+    dialog.present(parent);
+}
+
+/// Brings the dialog of that sheet to the front. Main thread only.
+pub(crate) fn raise(id: &str) {
+    let window = OPEN.with_borrow(|open| open.get(id).and_then(glib::WeakRef::upgrade));
+    if let Some(window) = window {
+        window.present();
+    }
+}
+
+/// Which part of the question is on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Question,
+    More,
+    /// The second question about a choice of the second step.
+    Sure,
+}
+
+/// One dialog. Lives as long as its window.
+struct Dialog {
+    id: String,
+    window: ::gtk::Window,
+    stack: ::gtk::Stack,
+    footer: Footer,
+    list: ChoiceList,
+    /// The text of the second question.
+    sure: ::gtk::Label,
+    plan: Plan,
+    words: &'static Words,
+    step: Cell<Step>,
+    guard: RefCell<Guard>,
+    closed: CancellationToken,
+    /// When the time runs out; known once it is shown.
+    deadline: Cell<Option<Instant>>,
+    time_to_answer: Duration,
+    report: RefCell<Option<Report>>,
+    shown: Cell<bool>,
+}
+
+impl Dialog {
+    fn build(sheet: Sheet, closed: CancellationToken, report: Report) -> Self {
+        let words = Words::of(sheet.language);
+        let plan = Plan::of(&sheet);
+        let window = ::gtk::Window::builder()
+            .type_(::gtk::WindowType::Toplevel)
+            .type_hint(gdk::WindowTypeHint::Dialog)
+            .title(defused(&sheet.title, false))
+            .skip_taskbar_hint(false)
+            .destroy_with_parent(true)
+            .build();
+        window.set_widget_name("mcp-host-dialog");
+        window.add_events(gdk::EventMask::VISIBILITY_NOTIFY_MASK | gdk::EventMask::STRUCTURE_MASK);
+
+        let heading = view::heading(&sheet.heading);
+        let question = view::question(&sheet, words);
+        let list = ChoiceList::new(&plan, words);
+        let (sure_page, sure) = view::second_question(words);
+        let stack = ::gtk::Stack::builder().vexpand(true).vhomogeneous(false).hhomogeneous(true).build();
+        stack.add_named(&question, "question");
+        stack.add_named(list.widget(), "more");
+        stack.add_named(&sure_page, "sure");
+        let footer = Footer::new(&plan, words, &sheet.time_left_label);
+
+        let content = ::gtk::Box::new(::gtk::Orientation::Vertical, 0);
+        content.style_context().add_class("mcp-host-dialog");
+        content.add(&heading);
+        content.add(&stack);
+        content.add(footer.widget());
+        window.add(&content);
+        content.show_all();
+        footer.arrange(&plan);
+        if let Some(accessible) = window.accessible() {
+            accessible.set_role(::gtk::atk::Role::Dialog);
+            accessible.set_name(&defused(&sheet.title, false));
+            accessible.set_description(&defused(&sheet.heading, false));
+        }
+
+        let tells_visibility = gdk::Display::default().is_some_and(|display| display.backend().is_x11());
+        Self {
+            id: sheet.id,
+            window,
+            stack,
+            footer,
+            list,
+            sure,
+            plan,
+            words,
+            step: Cell::new(Step::Question),
+            guard: RefCell::new(Guard::new(Instant::now(), tells_visibility)),
+            closed,
+            deadline: Cell::new(None),
+            time_to_answer: sheet.time_to_answer,
+            report: RefCell::new(Some(report)),
+            shown: Cell::new(false),
+        }
+    }
+
+    fn present(&self, parent: Option<&::gtk::Window>) {
+        let (width, height) = view::size(&self.window, parent);
+        self.window.set_default_size(width, height);
+        if let Some(parent) = parent {
+            self.window.set_transient_for(Some(parent));
+            self.window.set_position(::gtk::WindowPosition::CenterOnParent);
+        } else {
+            self.window.set_position(::gtk::WindowPosition::Center);
+        }
+        self.window.set_modal(true);
+        OPEN.with_borrow_mut(|open| open.insert(self.id.clone(), self.window.downgrade()));
+        self.footer.deny.grab_focus();
+        self.window.present();
+    }
+
+    fn connect(self: &Rc<Self>) {
+        self.connect_window();
+        self.connect_guard();
+        self.connect_buttons();
+
+        // The clock and the guard, for as long as the window is there.
+        let weak = Rc::downgrade(self);
+        glib::timeout_add_local(TICK, move || match weak.upgrade() {
+            Some(dialog) if dialog.report.borrow().is_some() => {
+                dialog.refresh();
+                ControlFlow::Continue
+            }
+            _ => ControlFlow::Break,
+        });
+        // Withdrawn: the window goes, and whatever was pressed is void.
+        let weak = Rc::downgrade(self);
+        let closed = self.closed.clone();
+        glib::MainContext::default().spawn_local(async move {
+            closed.cancelled().await;
+            if let Some(dialog) = weak.upgrade() {
+                dialog.finish(Answer::Dismissed);
+            }
+        });
+    }
+
+    fn connect_window(self: &Rc<Self>) {
+        let weak = Rc::downgrade(self);
+        self.window.connect_delete_event(move |_, _| {
+            if let Some(dialog) = weak.upgrade() {
+                dialog.report(Answer::Dismissed);
+            }
+            Propagation::Proceed
+        });
+        // The parent went, or the application ends. This also breaks the cycle between window and dialog.
+        let dialog = RefCell::new(Some(Rc::clone(self)));
+        self.window.connect_destroy(move |_| {
+            if let Some(dialog) = dialog.take() {
+                dialog.report(Answer::Dismissed);
+            }
+        });
+        let weak = Rc::downgrade(self);
+        self.window.connect_key_press_event(move |_, event| match weak.upgrade() {
+            Some(dialog) => dialog.key(event),
+            None => Propagation::Stop,
+        });
+    }
+
+    fn connect_guard(self: &Rc<Self>) {
+        let weak = Rc::downgrade(self);
+        let disturb = move |change: &dyn Fn(&mut Guard, Instant)| {
+            if let Some(dialog) = weak.upgrade() {
+                change(&mut dialog.guard.borrow_mut(), Instant::now());
+                dialog.refresh();
+            }
+        };
+        let on = disturb.clone();
+        let weak = Rc::downgrade(self);
+        self.window.connect_map_event(move |_, _| {
+            on(&|guard, now| guard.set_mapped(now, true));
+            if let Some(dialog) = weak.upgrade() {
+                dialog.on_shown();
+            }
+            Propagation::Proceed
+        });
+        let on = disturb.clone();
+        self.window.connect_unmap_event(move |_, _| {
+            on(&|guard, now| guard.set_mapped(now, false));
+            Propagation::Proceed
+        });
+        let on = disturb.clone();
+        self.window.connect_is_active_notify(move |window| {
+            let active = window.is_active();
+            on(&|guard, now| guard.set_focused(now, active));
+        });
+        let on = disturb.clone();
+        self.window.connect_visibility_notify_event(move |_, event| {
+            let unobscured = event.state() == gdk::VisibilityState::Unobscured;
+            on(&|guard, now| guard.set_unobscured(now, unobscured));
+            Propagation::Proceed
+        });
+        self.window.connect_configure_event(move |_, _| {
+            disturb(&Guard::disturb);
+            false
+        });
+    }
+
+    fn connect_buttons(self: &Rc<Self>) {
+        let Footer { deny, back, more, act, .. } = &self.footer;
+        for button in [deny, back, more, act] {
+            let weak = Rc::downgrade(self);
+            // Before the button itself sees it: a press that came too early never becomes a click.
+            button.connect_event(move |_, event| match weak.upgrade() {
+                Some(dialog) if is_press(event) => dialog.admit(event.is_send_event()),
+                Some(_) => Propagation::Proceed,
+                None => Propagation::Stop,
+            });
+        }
+        let click = |button: &::gtk::Button, act: fn(&Self)| {
+            let weak = Rc::downgrade(self);
+            button.connect_clicked(move |_| {
+                if let Some(dialog) = weak.upgrade()
+                    && dialog.is_open()
+                {
+                    act(&dialog);
+                }
+            });
+        };
+        click(deny, |dialog| dialog.finish(Answer::Chosen(dialog.plan.deny.kind)));
+        click(back, Self::back);
+        click(more, |dialog| dialog.go(Step::More));
+        click(act, Self::act);
+        let weak = Rc::downgrade(self);
+        self.list.connect_changed(move || {
+            if let Some(dialog) = weak.upgrade() {
+                dialog.refresh();
+            }
+        });
+    }
+
+    fn is_open(&self) -> bool {
+        let in_time = self.deadline.get().is_none_or(|deadline| Instant::now() < deadline);
+        in_time && !self.closed.is_cancelled() && self.guard.borrow().is_open(Instant::now())
+    }
+
+    /// Whether an event may reach a button. What comes too early starts the count again; what another program made up
+    /// does not count at all.
+    fn admit(&self, made_up: bool) -> Propagation {
+        if made_up {
+            return Propagation::Stop;
+        }
+        if self.is_open() {
+            return Propagation::Proceed;
+        }
+        self.guard.borrow_mut().disturb(Instant::now());
+        self.refresh();
+        Propagation::Stop
+    }
+
+    /// Keys. Nothing here allows anything: that takes a click, an underlined letter, or an assistive technology.
+    fn key(&self, event: &gdk::EventKey) -> Propagation {
+        use gdk::keys::constants as key;
+        if self.admit(event.is_send_event()) == Propagation::Stop {
+            return Propagation::Stop;
+        }
+        let Footer { deny, back, more, act, .. } = &self.footer;
+        let on = |button: &::gtk::Button| button.has_focus();
+        match event.keyval() {
+            key::Escape => {
+                if self.step.get() == Step::Question {
+                    self.finish(Answer::Dismissed);
+                } else {
+                    self.back();
+                }
+                Propagation::Stop
+            }
+            key::Return | key::KP_Enter | key::ISO_Enter | key::_3270_Enter => {
+                if on(back) {
+                    self.back();
+                } else if on(more) {
+                    self.go(Step::More);
+                } else if on(act) {
+                    self.footer.hint(self.words.use_keys);
+                } else {
+                    self.finish(Answer::Chosen(self.plan.deny.kind));
+                }
+                Propagation::Stop
+            }
+            key::space | key::KP_Space => {
+                if on(deny) {
+                    self.finish(Answer::Chosen(self.plan.deny.kind));
+                } else if on(back) {
+                    self.back();
+                } else if on(more) {
+                    self.go(Step::More);
+                } else if on(act) {
+                    self.footer.hint(self.words.use_keys);
+                } else {
+                    // A radio button is picked, a text scrolls.
+                    return Propagation::Proceed;
+                }
+                Propagation::Stop
+            }
+            _ => Propagation::Proceed,
+        }
+    }
+
+    /// The choice that the second button gives now.
+    fn candidate(&self) -> Option<&Choice> {
+        match self.step.get() {
+            Step::Question => self.plan.yes.as_ref(),
+            Step::More | Step::Sure => self.list.selected().and_then(|at| self.plan.more.get(at)),
+        }
+    }
+
+    /// The second button was pressed.
+    fn act(&self) {
+        let Some(choice) = self.candidate() else { return };
+        match &choice.second_question {
+            Some(question) if self.step.get() != Step::Sure => {
+                self.sure.set_text(&defused(question, true));
+                self.go(Step::Sure);
+            }
+            _ => self.finish(Answer::Chosen(choice.kind)),
+        }
+    }
+
+    fn back(&self) {
+        self.go(match self.step.get() {
+            Step::Sure => Step::More,
+            Step::More | Step::Question => Step::Question,
+        });
+    }
+
+    /// Shows another step; it has to stand as long as the first did.
+    fn go(&self, step: Step) {
+        self.step.set(step);
+        self.stack.set_visible_child_name(match step {
+            Step::Question => "question",
+            Step::More => "more",
+            Step::Sure => "sure",
+        });
+        self.guard.borrow_mut().disturb(Instant::now());
+        self.footer.deny.grab_focus();
+        self.refresh();
+    }
+
+    /// Draws what the guard, the clock and the step say.
+    fn refresh(&self) {
+        let now = Instant::now();
+        let open = self.is_open();
+        let candidate = self.candidate();
+        let label = candidate.map(|choice| match self.step.get() {
+            Step::Sure => format!("{}: {}", self.words.yes, choice.label),
+            Step::Question | Step::More => choice.label.clone(),
+        });
+        let explanation = candidate.map_or("", |choice| choice.explanation.as_str());
+        self.footer.show(self.step.get() != Step::Question, label.as_deref(), explanation, open);
+        let left = self.deadline.get().map_or(self.time_to_answer, |deadline| deadline.saturating_duration_since(now));
+        self.footer.show_time(left);
+        let guard = self.guard.borrow();
+        self.footer.show_state(if open || guard.is_settling() || !self.shown.get() {
+            None
+        } else if self.window.is_active() {
+            Some(self.words.covered)
+        } else {
+            Some(self.words.unfocused)
+        });
+    }
+
+    fn on_shown(self: &Rc<Self>) {
+        if self.shown.replace(true) {
+            return;
+        }
+        self.deadline.set(Instant::now().checked_add(self.time_to_answer));
+        let shown = self.report.borrow_mut().as_mut().map(|report| std::mem::replace(&mut report.shown, Box::new(|| {})));
+        if let Some(shown) = shown {
+            shown();
+        }
+        let weak = Rc::downgrade(self);
+        glib::timeout_add_local_once(super::guard::STILL, move || {
+            let Some(dialog) = weak.upgrade().filter(|dialog| !dialog.window.is_active()) else { return };
+            dialog.window.set_urgency_hint(true);
+            let unnoticed = dialog
+                .report
+                .borrow_mut()
+                .as_mut()
+                .map(|report| std::mem::replace(&mut report.unnoticed, Box::new(|| {})));
+            if let Some(unnoticed) = unnoticed {
+                unnoticed();
+            }
+        });
+    }
+
+    /// The one place from which an answer leaves, at most once.
+    fn report(&self, answer: Answer) {
+        OPEN.with_borrow_mut(|open| open.remove(&self.id));
+        let report = self.report.borrow_mut().take();
+        if let Some(report) = report {
+            (report.answered)(if self.closed.is_cancelled() { Answer::Dismissed } else { answer });
+        }
+    }
+
+    fn finish(&self, answer: Answer) {
+        self.report(answer);
+        self.window.hide();
+        // Comes back as a delete event, which finds the report gone and lets the window be destroyed.
+        self.window.close();
+    }
+}
+
+/// Whether an event presses something.
+fn is_press(event: &gdk::Event) -> bool {
+    use gdk::EventType::{
+        ButtonPress, ButtonRelease, DoubleButtonPress, KeyPress, KeyRelease, TouchBegin, TouchEnd, TripleButtonPress,
+    };
+    matches!(
+        event.event_type(),
+        ButtonPress
+            | ButtonRelease
+            | DoubleButtonPress
+            | TripleButtonPress
+            | TouchBegin
+            | TouchEnd
+            | KeyPress
+            | KeyRelease
+    )
+}
