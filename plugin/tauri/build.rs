@@ -15,6 +15,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Tauri wants a 'static list; a build script lives for this one call.
     tauri_plugin::Builder::new(commands.leak()).try_build()?;
 
+    // Tauri links gtk here, so the dialog can be a window of our own.
+    println!("cargo::rustc-check-cfg=cfg(gtk_dialog)");
+    let system = env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
+    if ["linux", "freebsd", "openbsd", "netbsd", "dragonfly"].contains(&system.as_str()) {
+        println!("cargo::rustc-cfg=gtk_dialog");
+    }
+
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("ui/dist");
     println!("cargo::rerun-if-changed={}", root.display());
     let mut files = Vec::new();

@@ -8,6 +8,7 @@ pub(crate) mod caller;
 pub(crate) mod input;
 pub(crate) mod page;
 
+#[cfg(test)]
 include!("command/name.rs");
 
 use mcp_host_core::error::{Audience, Error, ErrorInfo};

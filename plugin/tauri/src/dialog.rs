@@ -11,9 +11,9 @@
 //! What must never happen here: an answer that allows which nobody gave (Enter, Space, Escape, closing, the end of the
 //! application, a click before the dialog could be read), text that is interpreted, text that is hidden.
 
-pub(crate) mod guard;
 #[cfg(gtk_dialog)]
 pub(crate) mod gtk;
+pub(crate) mod guard;
 pub(crate) mod plan;
 pub(crate) mod steps;
 pub(crate) mod words;

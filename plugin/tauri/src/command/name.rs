@@ -2,7 +2,7 @@
 // `include!`d by build.rs, so it has no `//!`: plain constants only.
 
 /// What a page may call; granted by the permission set `default`.
-pub const PAGE_COMMANDS: &[&str] = &[
+pub(crate) const PAGE_COMMANDS: &[&str] = &[
     "get_api_info",
     "list_servers",
     "get_server_status",
@@ -26,7 +26,7 @@ pub const PAGE_COMMANDS: &[&str] = &[
 ];
 
 /// What the settings window alone may call; granted by the permission set `admin`.
-pub const ADMIN_COMMANDS: &[&str] = &[
+pub(crate) const ADMIN_COMMANDS: &[&str] = &[
     "admin_get_environment",
     "admin_watch",
     "admin_get_overview",

@@ -86,6 +86,8 @@ struct Dialog {
     plan: Plan,
     words: &'static Words,
     step: Cell<Step>,
+    /// The choice of the second step that is asked about once more.
+    asked: Cell<Option<usize>>,
     guard: RefCell<Guard>,
     closed: CancellationToken,
     /// When the time runs out; known once it is shown.
@@ -93,6 +95,8 @@ struct Dialog {
     time_to_answer: Duration,
     report: RefCell<Option<Report>>,
     shown: Cell<bool>,
+    /// It has two columns.
+    wide: bool,
 }
 
 impl Dialog {
@@ -118,6 +122,7 @@ impl Dialog {
         stack.add_named(list.widget(), "more");
         stack.add_named(&sure_page, "sure");
         let footer = Footer::new(&plan, words, &sheet.time_left_label);
+        list.set_letters(footer.letters());
 
         let content = ::gtk::Box::new(::gtk::Orientation::Vertical, 0);
         content.style_context().add_class("mcp-host-dialog");
@@ -144,17 +149,19 @@ impl Dialog {
             plan,
             words,
             step: Cell::new(Step::Question),
+            asked: Cell::new(None),
             guard: RefCell::new(Guard::new(Instant::now(), tells_visibility)),
             closed,
             deadline: Cell::new(None),
             time_to_answer: sheet.time_to_answer,
             report: RefCell::new(Some(report)),
             shown: Cell::new(false),
+            wide: !(sheet.arguments.is_empty() && sheet.sections.is_empty()),
         }
     }
 
     fn present(&self, parent: Option<&::gtk::Window>) {
-        let (width, height) = view::size(&self.window, parent);
+        let (width, height) = view::size(&self.window, parent, self.wide);
         self.window.set_default_size(width, height);
         if let Some(parent) = parent {
             self.window.set_transient_for(Some(parent));
@@ -243,9 +250,11 @@ impl Dialog {
             on(&|guard, now| guard.set_focused(now, active));
         });
         let on = disturb.clone();
-        self.window.connect_visibility_notify_event(move |_, event| {
-            let unobscured = event.state() == gdk::VisibilityState::Unobscured;
-            on(&|guard, now| guard.set_unobscured(now, unobscured));
+        self.window.connect_event(move |_, event| {
+            if let Some(event) = event.downcast_ref::<gdk::EventVisibility>() {
+                let unobscured = event.state() == gdk::VisibilityState::Unobscured;
+                on(&|guard, now| guard.set_unobscured(now, unobscured));
+            }
             Propagation::Proceed
         });
         self.window.connect_configure_event(move |_, _| {
@@ -256,33 +265,28 @@ impl Dialog {
 
     fn connect_buttons(self: &Rc<Self>) {
         let Footer { deny, back, more, act, .. } = &self.footer;
-        for button in [deny, back, more, act] {
-            let weak = Rc::downgrade(self);
-            // Before the button itself sees it: a press that came too early never becomes a click.
-            button.connect_event(move |_, event| match weak.upgrade() {
-                Some(dialog) if is_press(event) => dialog.admit(event.is_send_event()),
-                Some(_) => Propagation::Proceed,
-                None => Propagation::Stop,
-            });
+        self.on_click(deny, |dialog| dialog.finish(Answer::Chosen(dialog.plan.deny.kind)));
+        self.on_click(back, Self::back);
+        self.on_click(more, |dialog| dialog.go(Step::More));
+        self.on_click(act, Self::act);
+        for (at, option) in self.list.options().iter().enumerate() {
+            self.on_click(option, move |dialog| dialog.pick(at));
         }
-        let click = |button: &::gtk::Button, act: fn(&Self)| {
-            let weak = Rc::downgrade(self);
-            button.connect_clicked(move |_| {
-                if let Some(dialog) = weak.upgrade()
-                    && dialog.is_open()
-                {
-                    act(&dialog);
-                }
-            });
-        };
-        click(deny, |dialog| dialog.finish(Answer::Chosen(dialog.plan.deny.kind)));
-        click(back, Self::back);
-        click(more, |dialog| dialog.go(Step::More));
-        click(act, Self::act);
+    }
+
+    /// A press counts only if it began and ended while the dialog could be answered.
+    fn on_click(self: &Rc<Self>, button: &::gtk::Button, act: impl Fn(&Self) + 'static) {
         let weak = Rc::downgrade(self);
-        self.list.connect_changed(move || {
-            if let Some(dialog) = weak.upgrade() {
-                dialog.refresh();
+        // Before the button itself sees it: a press that came too early never becomes a click.
+        button.connect_event(move |_, event| match weak.upgrade() {
+            Some(dialog) if is_press(event) && (event.is_send_event() || !dialog.is_open()) => Propagation::Stop,
+            Some(_) => Propagation::Proceed,
+            None => Propagation::Stop,
+        });
+        let weak = Rc::downgrade(self);
+        button.connect_clicked(move |_| {
+            if let Some(dialog) = weak.upgrade().filter(|dialog| dialog.is_open()) {
+                act(&dialog);
             }
         });
     }
@@ -292,29 +296,28 @@ impl Dialog {
         in_time && !self.closed.is_cancelled() && self.guard.borrow().is_open(Instant::now())
     }
 
-    /// Whether an event may reach a button. What comes too early starts the count again; what another program made up
-    /// does not count at all.
-    fn admit(&self, made_up: bool) -> Propagation {
-        if made_up {
-            return Propagation::Stop;
-        }
-        if self.is_open() {
-            return Propagation::Proceed;
-        }
-        self.guard.borrow_mut().disturb(Instant::now());
-        self.refresh();
-        Propagation::Stop
-    }
-
     /// Keys. Nothing here allows anything: that takes a click, an underlined letter, or an assistive technology.
     fn key(&self, event: &gdk::EventKey) -> Propagation {
         use gdk::keys::constants as key;
-        if self.admit(event.is_send_event()) == Propagation::Stop {
+        let keyval = event.keyval();
+        // What another program made up does not count.
+        if event.is_send_event() {
             return Propagation::Stop;
         }
+        if !self.is_open() {
+            // Whoever is typing has not read this yet, and a letter that is held down never gets through. Denying keys
+            // need no such care.
+            if keyval.to_unicode().is_some_and(|c| !c.is_control() && c != ' ') {
+                self.guard.borrow_mut().disturb(Instant::now());
+                self.refresh();
+            }
+            return Propagation::Stop;
+        }
+        let focus = self.window.focused_widget();
+        let on = |button: &::gtk::Button| focus.as_ref() == Some(button.upcast_ref());
         let Footer { deny, back, more, act, .. } = &self.footer;
-        let on = |button: &::gtk::Button| button.has_focus();
-        match event.keyval() {
+        let allows = on(act) || self.list.options().iter().any(on);
+        match keyval {
             key::Escape => {
                 if self.step.get() == Step::Question {
                     self.finish(Answer::Dismissed);
@@ -323,29 +326,17 @@ impl Dialog {
                 }
                 Propagation::Stop
             }
-            key::Return | key::KP_Enter | key::ISO_Enter | key::_3270_Enter => {
+            key::Return | key::KP_Enter | key::ISO_Enter | key::_3270_Enter | key::space | key::KP_Space => {
                 if on(back) {
                     self.back();
                 } else if on(more) {
                     self.go(Step::More);
-                } else if on(act) {
+                } else if allows {
                     self.footer.hint(self.words.use_keys);
-                } else {
+                } else if on(deny) || !matches!(keyval, key::space | key::KP_Space) {
                     self.finish(Answer::Chosen(self.plan.deny.kind));
-                }
-                Propagation::Stop
-            }
-            key::space | key::KP_Space => {
-                if on(deny) {
-                    self.finish(Answer::Chosen(self.plan.deny.kind));
-                } else if on(back) {
-                    self.back();
-                } else if on(more) {
-                    self.go(Step::More);
-                } else if on(act) {
-                    self.footer.hint(self.words.use_keys);
                 } else {
-                    // A radio button is picked, a text scrolls.
+                    // In a text Space scrolls.
                     return Propagation::Proceed;
                 }
                 Propagation::Stop
@@ -358,19 +349,28 @@ impl Dialog {
     fn candidate(&self) -> Option<&Choice> {
         match self.step.get() {
             Step::Question => self.plan.yes.as_ref(),
-            Step::More | Step::Sure => self.list.selected().and_then(|at| self.plan.more.get(at)),
+            Step::More => None,
+            Step::Sure => self.asked.get().and_then(|at| self.plan.more.get(at)),
         }
     }
 
     /// The second button was pressed.
     fn act(&self) {
-        let Some(choice) = self.candidate() else { return };
+        if let Some(choice) = self.candidate() {
+            self.finish(Answer::Chosen(choice.kind));
+        }
+    }
+
+    /// A choice of the second step was pressed.
+    fn pick(&self, at: usize) {
+        let Some(choice) = self.plan.more.get(at) else { return };
         match &choice.second_question {
-            Some(question) if self.step.get() != Step::Sure => {
+            Some(question) => {
+                self.asked.set(Some(at));
                 self.sure.set_text(&defused(question, true));
                 self.go(Step::Sure);
             }
-            _ => self.finish(Answer::Chosen(choice.kind)),
+            None => self.finish(Answer::Chosen(choice.kind)),
         }
     }
 
@@ -396,15 +396,19 @@ impl Dialog {
 
     /// Draws what the guard, the clock and the step say.
     fn refresh(&self) {
+        // Always, not only after the first key: what has the focus, and which letters there are.
+        self.window.set_focus_visible(true);
+        self.window.set_mnemonics_visible(true);
         let now = Instant::now();
         let open = self.is_open();
         let candidate = self.candidate();
         let label = candidate.map(|choice| match self.step.get() {
-            Step::Sure => format!("{}: {}", self.words.yes, choice.label),
+            Step::Sure => format!("{}{}", self.words.yes, choice.label),
             Step::Question | Step::More => choice.label.clone(),
         });
         let explanation = candidate.map_or("", |choice| choice.explanation.as_str());
         self.footer.show(self.step.get() != Step::Question, label.as_deref(), explanation, open);
+        self.list.set_sensitive(open);
         let left = self.deadline.get().map_or(self.time_to_answer, |deadline| deadline.saturating_duration_since(now));
         self.footer.show_time(left);
         let guard = self.guard.borrow();
@@ -422,7 +426,8 @@ impl Dialog {
             return;
         }
         self.deadline.set(Instant::now().checked_add(self.time_to_answer));
-        let shown = self.report.borrow_mut().as_mut().map(|report| std::mem::replace(&mut report.shown, Box::new(|| {})));
+        let shown =
+            self.report.borrow_mut().as_mut().map(|report| std::mem::replace(&mut report.shown, Box::new(|| {})));
         if let Some(shown) = shown {
             shown();
         }
@@ -460,18 +465,9 @@ impl Dialog {
 
 /// Whether an event presses something.
 fn is_press(event: &gdk::Event) -> bool {
-    use gdk::EventType::{
-        ButtonPress, ButtonRelease, DoubleButtonPress, KeyPress, KeyRelease, TouchBegin, TouchEnd, TripleButtonPress,
-    };
+    use gdk::EventType::{ButtonPress, ButtonRelease, DoubleButtonPress, TouchBegin, TouchEnd, TripleButtonPress};
     matches!(
         event.event_type(),
-        ButtonPress
-            | ButtonRelease
-            | DoubleButtonPress
-            | TripleButtonPress
-            | TouchBegin
-            | TouchEnd
-            | KeyPress
-            | KeyRelease
+        ButtonPress | ButtonRelease | DoubleButtonPress | TripleButtonPress | TouchBegin | TouchEnd
     )
 }

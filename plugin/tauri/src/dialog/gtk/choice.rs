@@ -1,46 +1,55 @@
-//! The second step: every other choice with what exactly it does, none of them picked at first.
+//! The second step: every other choice, each with what exactly it does.
 
 use gtk::{Align, Orientation, PolicyType, prelude::*};
 
-use crate::dialog::{defused, plan::Plan, words::Words};
+use crate::dialog::{
+    defused,
+    plan::Plan,
+    words::{Words, with_mnemonic},
+};
 
 pub(super) struct ChoiceList {
     page: gtk::Box,
-    /// Picked at first, and shown nowhere: a group of radio buttons always has one picked.
-    none: gtk::RadioButton,
-    options: Vec<gtk::RadioButton>,
+    /// One button for each of the plan's further choices, in their order.
+    options: Vec<gtk::Button>,
+    /// Their labels, and the text of each.
+    labels: Vec<(gtk::Label, String)>,
 }
 
 impl ChoiceList {
     pub(super) fn new(plan: &Plan, words: &Words) -> Self {
-        let none = gtk::RadioButton::new();
-        let rows = gtk::Box::new(Orientation::Vertical, 4);
-        let mut options = Vec::new();
+        let rows = gtk::Box::new(Orientation::Vertical, 8);
+        let (mut options, mut labels) = (Vec::new(), Vec::new());
         for choice in &plan.more {
-            let label = gtk::Label::builder().label(defused(&choice.label, false)).xalign(0.0).wrap(true).build();
+            let text = defused(&choice.label, false);
+            let label = gtk::Label::builder().label(&text).xalign(0.0).wrap(true).build();
+            label.style_context().add_class("choice");
             let explanation = gtk::Label::builder()
                 .label(defused(&choice.explanation, true))
+                .use_markup(false)
                 .xalign(0.0)
                 .wrap(true)
                 .wrap_mode(gtk::pango::WrapMode::WordChar)
                 .build();
             explanation.style_context().add_class("explanation");
-            let text = gtk::Box::new(Orientation::Vertical, 2);
-            text.set_margin_start(6);
-            text.add(&label);
-            text.add(&explanation);
-            let option = gtk::RadioButton::from_widget(&none);
+            let both = gtk::Box::new(Orientation::Vertical, 2);
+            both.add(&label);
+            both.add(&explanation);
+            let option = gtk::Button::builder().child(&both).build();
             option.style_context().add_class("option");
-            option.add(&text);
+            option.set_widget_name(&format!("mcp-host-{}", choice.kind.as_str()));
+            label.set_mnemonic_widget(Some(&option));
             if let Some(accessible) = option.accessible() {
-                accessible.set_name(&defused(&choice.label, false));
+                accessible.set_name(&text);
                 accessible.set_description(&defused(&choice.explanation, true));
             }
             rows.add(&option);
             options.push(option);
+            labels.push((label, text));
         }
         let heading = gtk::Label::builder().label(words.more_heading).xalign(0.0).halign(Align::Start).build();
         heading.style_context().add_class("heading");
+        rows.set_margin_end(8);
         let scrolled = gtk::ScrolledWindow::builder()
             .hscrollbar_policy(PolicyType::Never)
             .overlay_scrolling(false)
@@ -52,22 +61,27 @@ impl ChoiceList {
         page.set_border_width(18);
         page.add(&heading);
         page.add(&scrolled);
-        Self { page, none, options }
+        Self { page, options, labels }
     }
 
     pub(super) fn widget(&self) -> &gtk::Box {
         &self.page
     }
 
-    /// Which one is picked.
-    pub(super) fn selected(&self) -> Option<usize> {
-        if self.none.is_active() { None } else { self.options.iter().position(ToggleButtonExt::is_active) }
+    pub(super) fn options(&self) -> &[gtk::Button] {
+        &self.options
     }
 
-    pub(super) fn connect_changed(&self, changed: impl Fn() + Clone + 'static) {
+    /// Underlines a letter of each, none of those that the row of buttons has.
+    pub(super) fn set_letters(&self, mut taken: Vec<char>) {
+        for (label, text) in &self.labels {
+            label.set_text_with_mnemonic(&with_mnemonic(text, 'a', &mut taken));
+        }
+    }
+
+    pub(super) fn set_sensitive(&self, open: bool) {
         for option in &self.options {
-            let changed = changed.clone();
-            option.connect_toggled(move |_| changed());
+            option.set_sensitive(open);
         }
     }
 }

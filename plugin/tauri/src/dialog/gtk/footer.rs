@@ -27,9 +27,13 @@ impl Footer {
     pub(super) fn new(plan: &Plan, words: &Words, time_label: &str) -> Self {
         let mut taken = Vec::new();
         let mut button = |label: &str, wanted: char, name: &str| {
-            let label = with_mnemonic(&defused(label, false), wanted, &mut taken);
+            let plain = defused(label, false);
+            let label = with_mnemonic(&plain, wanted, &mut taken);
             let button = gtk::Button::builder().label(label).use_underline(true).build();
             button.set_widget_name(name);
+            if let Some(accessible) = button.accessible() {
+                accessible.set_name(&plain);
+            }
             button
         };
         let deny = button(&plan.deny.label, 'd', "mcp-host-deny");
@@ -38,8 +42,9 @@ impl Footer {
         let act = gtk::Button::builder().use_underline(true).build();
         act.set_widget_name("mcp-host-act");
         deny.set_can_default(true);
-        deny.style_context().add_class("deny");
-        deny.set_tooltip_text(Some(&defused(&plan.deny.explanation, true)));
+        // What Enter does is what stands out.
+        deny.style_context().add_class("suggested-action");
+        // No tooltips: one would cover the dialog, and shut its guard.
         if let Some(accessible) = deny.accessible() {
             accessible.set_description(&defused(&plan.deny.explanation, true));
         }
@@ -57,7 +62,6 @@ impl Footer {
         // Denial stands last: Tab goes from it to the top, not to the button beside it.
         let bar = gtk::Box::builder().orientation(Orientation::Horizontal).spacing(8).build();
         bar.style_context().add_class("footer");
-        bar.set_border_width(12);
         bar.add(&words_column);
         for button in [&back, &more, &act, &deny] {
             button.set_valign(Align::Center);
@@ -68,6 +72,11 @@ impl Footer {
 
     pub(super) fn widget(&self) -> &gtk::Box {
         &self.bar
+    }
+
+    /// The underlined letters of the three buttons that keep theirs.
+    pub(super) fn letters(&self) -> Vec<char> {
+        [&self.deny, &self.back, &self.more].into_iter().filter_map(letter).collect()
     }
 
     /// After everything was shown: hides what the first step does not have.
@@ -86,15 +95,13 @@ impl Footer {
         self.more.set_visible(!second_step && !self.more.is_no_show_all());
         match act_label {
             Some(label) => {
-                // The letters of the three others.
-                let mut taken: Vec<char> = [&self.deny, &self.back, &self.more].iter().filter_map(|b| letter(b)).collect();
-                let label = with_mnemonic(&defused(label, false), 'a', &mut taken);
+                let plain = defused(label, false);
+                let label = with_mnemonic(&plain, 'a', &mut self.letters());
                 if self.act.label().as_deref() != Some(label.as_str()) {
                     self.act.set_label(&label);
-                    let explanation = defused(explanation, true);
-                    self.act.set_tooltip_text(Some(&explanation));
                     if let Some(accessible) = self.act.accessible() {
-                        accessible.set_description(&explanation);
+                        accessible.set_name(&plain);
+                        accessible.set_description(&defused(explanation, true));
                     }
                 }
                 self.act.set_visible(true);

@@ -62,9 +62,9 @@ pub(super) fn second_question(words: &Words) -> (gtk::Widget, gtk::Label) {
     (scrolled(&page).upcast(), text)
 }
 
-/// A size that fits the screen of the window that asks, buttons included.
-pub(super) fn size(window: &gtk::Window, parent: Option<&gtk::Window>) -> (i32, i32) {
-    let (wanted_width, wanted_height) = (960, 600);
+/// A size that fits the screen of the window that asks, buttons included. `wide`: there are two columns.
+pub(super) fn size(window: &gtk::Window, parent: Option<&gtk::Window>, wide: bool) -> (i32, i32) {
+    let (wanted_width, wanted_height) = if wide { (940, 560) } else { (680, 500) };
     let display = WidgetExt::display(window);
     let monitor = parent
         .and_then(WidgetExt::window)
@@ -166,7 +166,9 @@ fn sections(sections: &[Section], words: &Words) -> (gtk::Label, gtk::ScrolledWi
     let buffer = gtk::TextBuffer::new(None::<&gtk::TextTagTable>);
     let tag = |name: &str, build: fn(gtk::builders::TextTagBuilder) -> gtk::builders::TextTagBuilder| {
         let tag = build(gtk::TextTag::builder().name(name)).build();
-        buffer.tag_table().is_some_and(|table| table.add(&tag));
+        if let Some(table) = buffer.tag_table() {
+            table.add(&tag);
+        }
     };
     tag("heading", |tag| tag.weight(700).family("sans").pixels_below_lines(4));
     tag("added", |tag| tag.weight(700).paragraph_background_rgba(&gdk::RGBA::new(0.2, 0.7, 0.3, 0.2)));
@@ -176,18 +178,18 @@ fn sections(sections: &[Section], words: &Words) -> (gtk::Label, gtk::ScrolledWi
         if single.is_none() {
             let gap = if index == 0 { "" } else { "\n\n" };
             buffer.insert(&mut end, gap);
-            buffer.insert_with_tags_by_name(&mut end, &defused(&section.label, false), &["heading"]);
+            insert_tagged(&buffer, &mut end, &defused(&section.label, false), Some("heading"));
             buffer.insert(&mut end, "\n");
         }
         let text = defused(&section.text, true);
         if is_difference(&text) {
             for line in text.lines() {
-                let tags: &[&str] = match line.chars().next() {
-                    Some('+') => &["added"],
-                    Some('-') => &["removed"],
-                    _ => &[],
+                let tag = match line.chars().next() {
+                    Some('+') => Some("added"),
+                    Some('-') => Some("removed"),
+                    _ => None,
                 };
-                buffer.insert_with_tags_by_name(&mut end, line, tags);
+                insert_tagged(&buffer, &mut end, line, tag);
                 buffer.insert(&mut end, "\n");
             }
         } else {
@@ -217,6 +219,14 @@ fn sections(sections: &[Section], words: &Words) -> (gtk::Label, gtk::ScrolledWi
         .build();
     scrolled.style_context().add_class("details");
     (caption, scrolled)
+}
+
+fn insert_tagged(buffer: &gtk::TextBuffer, end: &mut gtk::TextIter, text: &str, tag: Option<&str>) {
+    let start = end.offset();
+    buffer.insert(end, text);
+    if let Some(tag) = tag {
+        buffer.apply_tag_by_name(tag, &buffer.iter_at_offset(start), end);
+    }
 }
 
 /// Every line is added, removed or unchanged, and some line is one of the first two.
@@ -250,6 +260,9 @@ fn caption(text: &str) -> gtk::Label {
 /// Tells assistive technology that `caption` names `widget`.
 fn describe(widget: &impl IsA<gtk::Widget>, caption: &gtk::Label) {
     if let (Some(one), Some(other)) = (widget.accessible(), caption.accessible()) {
+        if !widget.is::<gtk::Label>() {
+            one.set_name(&caption.text());
+        }
         one.add_relationship(atk::RelationType::LabelledBy, &other);
         other.add_relationship(atk::RelationType::LabelFor, &one);
     }
