@@ -43,4 +43,4 @@ pub enum HostEvent {
 }
 
 /// Where progress of one call goes, in order.
-pub type ProgressSink = Box<dyn FnMut(Progress) + Send>;
+pub type ProgressSink = Box<dyn FnMut(Progress) + Send + Sync>;
