@@ -1,7 +1,7 @@
 //! What deserves a second look before a launch is confirmed. Cautions inform; none of them decides.
 
 use std::{
-    fmt, fs,
+    fmt,
     path::{Path, PathBuf},
 };
 
@@ -175,7 +175,7 @@ fn of_endpoint(endpoint: &EndpointLaunch) -> Vec<Caution> {
 /// The file, or the folder around it or around what it points to, that others may write to.
 #[cfg(unix)]
 fn writable_by_others(file: &Path) -> Option<PathBuf> {
-    use std::os::unix::fs::MetadataExt as _;
+    use std::{fs, os::unix::fs::MetadataExt as _};
     let real = fs::canonicalize(file).ok();
     [Some(file), real.as_deref()].into_iter().flatten().find_map(|file| {
         file.ancestors().enumerate().find_map(|(distance, path)| {
@@ -237,7 +237,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_program_that_others_may_replace_is_pointed_at() {
-        use std::os::unix::fs::PermissionsExt as _;
+        use std::{fs, os::unix::fs::PermissionsExt as _};
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("bin");
         fs::create_dir(&inner).unwrap();

@@ -175,6 +175,28 @@ mod tests {
     }
 
     #[test]
+    fn a_fingerprint_is_the_one_that_another_implementation_computes() {
+        let stdio = Launch::Stdio(StdioLaunch {
+            command: "npx".to_owned(),
+            args: vec!["-y".to_owned(), "é".to_owned()],
+            cwd: Some("/x".to_owned()),
+            env: BTreeMap::from([("TOKEN".to_owned(), "${secret:t}".to_owned())]),
+            env_passthrough: BTreeSet::from(["DISPLAY".to_owned()]),
+        });
+        let sse = Launch::Sse(EndpointLaunch {
+            url: "https://h/".to_owned(),
+            headers: BTreeMap::from([("A".to_owned(), "b".to_owned())]),
+        });
+        // Python's hmac over each part with its length in eight bytes. A change here voids every confirmation there is.
+        for (launch, expected) in [
+            (stdio, "e82f0e0782e22459f21746717d3b5062bd54f0aa205ae61eb5965c7f552f11ab"),
+            (sse, "f737e92e93c62ad2c8182bdbe1e7ace15fe061f650bc763d7ede26264626653e"),
+        ] {
+            assert_eq!(fingerprint(&launch, b"k").unwrap(), expected);
+        }
+    }
+
+    #[test]
     fn another_key_gives_another_fingerprint() {
         let launch = stdio(&[], &[]);
         assert_ne!(fingerprint(&launch, b"a").unwrap(), fingerprint(&launch, b"b").unwrap());

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// A configuration of another program may hold its whole history.
-const LARGEST: u64 = 32 * 1024 * 1024;
+const LARGEST: u64 = 16 * 1024 * 1024;
 
 /// How many folders of users and projects are looked into.
 const MOST_FOLDERS: usize = 256;
