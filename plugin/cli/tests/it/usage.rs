@@ -1,65 +1,10 @@
-//! The built `mcp-host` as a script runs it. What needs real servers is in the workspace's `tests` crate.
+//! What needs no server: usage, help, digests, arguments, completions.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+use std::process::Stdio;
 
-use std::{
-    io::Write as _,
-    process::{Command, Output, Stdio},
-};
-
-use assert_cmd::cargo::cargo_bin;
 use serde_json::{Value, json, value::RawValue};
 
-/// Over a folder of its own, with nothing of this machine's own settings.
-struct Host {
-    folder: tempfile::TempDir,
-}
-
-impl Host {
-    fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
-    }
-
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(cargo_bin("mcp-host"));
-        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", self.folder.path());
-        command.env("MCP_HOST_CONFIG_DIR", self.folder.path().join("config"));
-        command.current_dir(self.folder.path()).args(words).stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, words: &[&str]) -> Output {
-        self.command(words).output().unwrap()
-    }
-
-    fn run_with(&self, words: &[&str], input: &str) -> Output {
-        let mut command = self.command(words);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        child.wait_with_output().unwrap()
-    }
-}
-
-fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).unwrap()
-}
-
-/// Stdout as exactly one JSON document and a newline.
-fn document(output: &Output) -> Value {
-    let text = stdout(output);
-    assert!(text.ends_with('\n') && !text.trim_end().contains('\n'), "{output:?}");
-    serde_json::from_str(text).unwrap()
-}
-
-fn error(output: &Output, status: i32, code: &str) -> Value {
-    assert_eq!(output.status.code(), Some(status), "{output:?}");
-    let document = document(output);
-    let error = document.get("error").unwrap_or_else(|| panic!("{document}")).clone();
-    assert_eq!(error.get("code"), Some(&json!(code)), "{error}");
-    assert!(error["message"].as_str().unwrap().starts_with(&format!("{code}: ")), "{error}");
-    assert!(error["retryable"].is_boolean(), "{error}");
-    error
-}
+use crate::command::{Host, document, error, stdout};
 
 #[test]
 fn wrong_usage_is_one_document_too() {
@@ -107,7 +52,7 @@ fn help_and_version_are_results() {
 #[test]
 fn digests_are_those_of_the_vectors() {
     let host = Host::new();
-    let vectors: Vec<Value> = serde_json::from_str(include_str!("../../core/tests/data/digest.json")).unwrap();
+    let vectors: Vec<Value> = serde_json::from_str(include_str!("../../../core/tests/data/digest.json")).unwrap();
     assert!(vectors.len() >= 8);
     for vector in vectors {
         let tool = vector["tool"].as_str().unwrap();
