@@ -184,6 +184,11 @@ impl Host {
         servers.iter().map(|server| self.0.status(server, audience)).collect()
     }
 
+    /// Why servers.json as it stands now cannot be used; what was read before, if anything, goes on.
+    pub fn config_problem(&self) -> Option<Error> {
+        self.0.config_problem()
+    }
+
     /// One server.
     pub fn server_status(&self, server: &str, audience: Audience) -> Result<ServerStatus> {
         Ok(self.0.status(&self.0.server(server)?, audience))
@@ -309,8 +314,15 @@ impl Inner {
         let mut by_key = servers.values().filter(|server| server.config().key == name);
         match (by_key.next(), by_key.next()) {
             (Some(server), None) => Ok(server.clone()),
-            _ => Err(Error::ServerNotFound { server: crate::approval::inert::line(name, 64) }),
+            // Whether it is there cannot be known while the file that would say so cannot be read.
+            _ => Err(self
+                .config_problem()
+                .unwrap_or_else(|| Error::ServerNotFound { server: crate::approval::inert::line(name, 64) })),
         }
+    }
+
+    fn config_problem(&self) -> Option<Error> {
+        self.config_problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn status(&self, server: &Arc<Server>, audience: Audience) -> ServerStatus {
