@@ -223,7 +223,9 @@ async fn list(app: &App) -> Result {
 fn table(rules: &[RuleView]) -> Table<7> {
     let mut table = Table::new(["ID", "EFFECT", "WHAT", "CALLERS", "SCOPE", "EXPIRES", "ONLY IF"]);
     for rule in rules {
+        let all = CallerKind::ALL.iter().all(|kind| rule.callers.contains(kind));
         let callers: Vec<&str> = rule.callers.iter().map(|caller| caller.as_str()).collect();
+        let callers = if all { "all".to_owned() } else { callers.join(",") };
         let mut only = rule.conditions.join("; ");
         if let Some(dormant) = &rule.dormant {
             only = format!("(does not count: {dormant}) {only}");
@@ -232,9 +234,9 @@ fn table(rules: &[RuleView]) -> Table<7> {
             &rule.id,
             &rule.effect,
             &about(rule),
-            &callers.join(","),
+            &callers,
             &rule.scope,
-            rule.expires_at.as_deref().unwrap_or("never"),
+            &rule.expires_at.as_deref().map_or_else(|| "never".to_owned(), text::local),
             only.trim_end(),
         ]);
     }
@@ -414,7 +416,7 @@ async fn why_denied(app: &App, why: WhyDenied) -> Result {
                 let _ = writeln!(words, "{label:<8} {}", text::line(value));
             }
         };
-        fact("time", Some(&last.time));
+        fact("time", Some(&text::local(&last.time)));
         fact("caller", last.caller.as_deref());
         fact("server", last.server.as_deref());
         fact("tool", last.tool.as_deref());

@@ -220,7 +220,7 @@ fn table(rows: &[AuditRow]) -> Table<7> {
     for row in rows {
         let or_blank = |text: &Option<String>| text.clone().unwrap_or_default();
         table.row([
-            &local(&row.time),
+            &text::local(&row.time),
             &row.event_type,
             &or_blank(&row.caller),
             &or_blank(&row.server),
@@ -230,14 +230,6 @@ fn table(rows: &[AuditRow]) -> Table<7> {
         ]);
     }
     table
-}
-
-/// The log's UTC as the person's own time.
-fn local(time: &str) -> String {
-    match time.parse::<jiff::Timestamp>() {
-        Ok(at) => at.to_zoned_datetime(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
-        Err(_) => time.to_owned(),
-    }
 }
 
 async fn show(app: &App, show: Show) -> Result {

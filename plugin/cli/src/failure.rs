@@ -116,10 +116,10 @@ fn explain(error: &Error, info: &ErrorInfo) -> String {
             let _ = writeln!(words, "  payload digest: {digest}");
         }
         Error::ConfigInvalid { allowed, path, .. } => {
-            if let Some(path) = path {
+            if let Some(path) = path.as_ref().filter(|path| !message.contains(path.as_str())) {
                 let _ = writeln!(words, "  at: {}", text::line(path));
             }
-            if !allowed.is_empty() {
+            if !allowed.iter().all(|value| message.contains(value.as_str())) {
                 let _ = writeln!(words, "  allowed: {}", text::line(&allowed.join(", ")));
             }
         }

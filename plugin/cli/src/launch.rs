@@ -93,8 +93,8 @@ pub(crate) fn details(details: &ServerDetails, output: &Output) -> String {
         fact("problem", &error.message);
     }
     match (&details.confirmed_at, &details.confirmed_by) {
-        (Some(at), Some(by)) => fact("confirmed", &format!("{at} by {by}")),
-        (Some(at), None) => fact("confirmed", at),
+        (Some(at), Some(by)) => fact("confirmed", &format!("{} by {by}", text::local(at))),
+        (Some(at), None) => fact("confirmed", &text::local(at)),
         (None, _) => fact("confirmed", "never"),
     }
     fact("launch", &details.fingerprint);

@@ -132,7 +132,15 @@ pub(crate) async fn run(app: &App, servers: Servers) -> Result {
 }
 
 async fn list(app: &App) -> Result {
-    let servers = app.host().await?.list_servers(Audience::Person);
+    let host = app.host().await?;
+    // This process has no earlier state to fall back on: an unreadable file is not an empty list.
+    if let Some(problem) = host.config_problem() {
+        return Err(problem.into());
+    }
+    let servers = host.list_servers(Audience::Person);
+    for problem in host.admin().overview().problems {
+        app.output().note(&format!("note: {}", text::lines(&problem)));
+    }
     if servers.is_empty() {
         app.output().note("no servers are configured; add one: `mcp-host servers add NAME -- COMMAND…`");
     }
@@ -273,7 +281,7 @@ async fn logs(app: &App, logs: Logs) -> Result {
     }
     app.output().show(&lines, |_| {
         lines.iter().fold(String::new(), |mut words, line| {
-            let _ = writeln!(words, "{} {:<6} {}", line.time, line.stream, text::line(&line.text));
+            let _ = writeln!(words, "{} {:<6} {}", text::local(&line.time), line.stream, text::line(&line.text));
             words
         })
     })?;

@@ -88,6 +88,14 @@ pub(crate) fn size(bytes: usize) -> String {
     }
 }
 
+/// A moment (RFC 3339, UTC) in the person's own time, to the second.
+pub(crate) fn local(time: &str) -> String {
+    match time.parse::<jiff::Timestamp>() {
+        Ok(at) => at.to_zoned_datetime(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+        Err(_) => time.to_owned(),
+    }
+}
+
 /// The width of the terminal that stdout is; `None` where it is none.
 pub(crate) fn terminal_columns() -> Option<usize> {
     columns_of_stdout().filter(|columns| *columns >= 20)

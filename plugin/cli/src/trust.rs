@@ -144,7 +144,11 @@ pub(crate) async fn run(app: &App, trust: Trust) -> Result {
 }
 
 async fn list(app: &App) -> Result {
-    let servers = app.admin().await?.trust()?;
+    let host = app.host().await?;
+    if let Some(problem) = host.config_problem() {
+        return Err(problem.into());
+    }
+    let servers = host.admin().trust()?;
     if servers.is_empty() {
         app.output().note("no servers are configured");
     }
@@ -171,8 +175,8 @@ fn table(servers: &[TrustView]) -> Table<6> {
         table.row([
             one.server_id.as_str(),
             &one.state,
-            one.confirmed_at.as_deref().unwrap_or("never"),
-            one.expires_at.as_deref().unwrap_or("never"),
+            &one.confirmed_at.as_deref().map_or_else(|| "never".to_owned(), text::local),
+            &one.expires_at.as_deref().map_or_else(|| "never".to_owned(), text::local),
             &with(true),
             &with(false),
         ]);
