@@ -21,7 +21,7 @@ use std::{
 };
 
 use tokio::sync::{broadcast, watch};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::{connect::Want, rulebook::Rulebook, server::Server};
 
@@ -42,6 +42,9 @@ use crate::{
     session::Processes,
     store::{Folders, MasterKey, Secrets},
 };
+
+/// How long the ends of all servers may take: stdin closed, SIGTERM, SIGKILL, and some room.
+const LONGEST_END: Duration = Duration::from_secs(10);
 
 /// Requests that the scripts of the page may have under way.
 const PAGE_CALLS: usize = 64;
@@ -134,6 +137,8 @@ pub(crate) struct Inner {
     paused: std::sync::atomic::AtomicBool,
     /// Cancelled by [`Host::shutdown`].
     closing: CancellationToken,
+    /// Starts and ends of servers that are under way: a shutdown waits for them, so that no process is left.
+    ending: TaskTracker,
 }
 
 impl Host {
@@ -156,18 +161,17 @@ impl Host {
     pub async fn shutdown(&self) {
         self.0.closing.cancel();
         let servers: Vec<_> = self.0.servers().values().cloned().collect();
-        let ends = servers.into_iter().map(|server| {
-            let inner = self.0.clone();
-            tokio::spawn(async move {
-                let session = server.state().stop();
-                if let Some(session) = session {
-                    inner.close(&server, session).await;
-                }
-            })
-        });
-        // All at once: the slowest one's few seconds are the whole of it.
-        for end in ends.collect::<Vec<_>>() {
-            let _ = end.await;
+        for server in servers {
+            let session = server.state().stop();
+            if let Some(session) = session {
+                self.0.close_behind(&server, session);
+            }
+        }
+        // All at once: the slowest one's few seconds are the whole of it. What still starts is cancelled and ends too.
+        self.0.ending.close();
+        tokio::select! {
+            () = self.0.ending.wait() => {}
+            () = self.0.clock.sleep(LONGEST_END) => tracing::warn!("a server did not end in time"),
         }
         let inner = self.0.clone();
         // A few syncs of the disk.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use tokio::sync::{broadcast, watch};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{Host, Inner, Origin, rulebook::Rulebook, server::Server};
 use crate::{
@@ -154,6 +154,7 @@ impl HostBuilder {
             changed: watch::Sender::new(0),
             paused: false.into(),
             closing: CancellationToken::new(),
+            ending: TaskTracker::new(),
         });
         if self.origin == Origin::App {
             inner.follow_configuration();
@@ -209,8 +210,7 @@ impl Inner {
             self.emit(HostEvent::ServerRemoved(server.id.clone()));
         }
         for (server, session) in ending {
-            let inner = self.clone();
-            tokio::spawn(async move { inner.close(&server, session).await });
+            self.close_behind(&server, session);
         }
         touched.iter().for_each(|server| self.status_changed(server));
         self.policy_has_changed();

@@ -67,7 +67,7 @@ impl Inner {
         }
         self.may_start(server, want)?;
         let (inner, of) = (self.clone(), server.clone());
-        let run = server.connecting.join(|| async move { inner.start(of).await });
+        let run = server.connecting.join(|| inner.ending.clone().track_future(inner.start(of)));
         let what = || format!("connecting `{}`", server.id);
         tokio::select! {
             outcome = run => outcome.unwrap_or_else(|| Err(Error::internal("the task that connects ended"))),
@@ -140,7 +140,7 @@ impl Inner {
             match outcome {
                 // Everybody let go of it meanwhile, or the entry changed.
                 Ok((session, _)) if cancel.is_cancelled() => {
-                    tokio::spawn(async move { session.close().await });
+                    self.ending.spawn(async move { session.close().await });
                     Err(Error::Cancelled {
                         server: Some(server.id.clone()),
                         what: format!("connecting `{}`", server.id),
@@ -286,6 +286,15 @@ impl Inner {
         self.note(&Event::server_disconnected(&server.id, true, closed.exit.map(|exit| exit.code)));
     }
 
+    /// The same in the background; a shutdown waits for it.
+    pub(super) fn close_behind(self: &Arc<Self>, server: &Arc<Server>, session: Arc<Session>) {
+        let (inner, server) = (self.clone(), server.clone());
+        self.ending.spawn(async move {
+            inner.close(&server, session).await;
+            inner.status_changed(&server);
+        });
+    }
+
     pub(super) fn status_changed(&self, server: &Server) {
         let status = server.status(self.is_confirmed(&server.config()), Audience::Person);
         self.emit(HostEvent::ServerStatusChanged(Box::new(status)));
@@ -319,11 +328,7 @@ impl Drop for InFlight {
             if state.in_flight == 0 && state.holds.is_empty() { state.stop() } else { None }
         };
         if let Some(session) = ending {
-            let (inner, server) = (self.inner.clone(), self.server.clone());
-            tokio::spawn(async move {
-                inner.close(&server, session).await;
-                inner.status_changed(&server);
-            });
+            self.inner.close_behind(&self.server, session);
         }
     }
 }
