@@ -26,6 +26,9 @@ pub mod decode;
 mod engine;
 pub mod event;
 mod exchange;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod fake;
 pub mod list;
 pub mod output;
 pub mod process;
@@ -248,3 +251,7 @@ impl Session {
         self.exchange.ended().and_then(|closed| closed.exit)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;

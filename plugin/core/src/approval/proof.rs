@@ -48,3 +48,20 @@ impl<T> Approved<T> {
         &self.grant
     }
 }
+
+#[cfg(test)]
+impl Approved {
+    /// An approval that nobody gave, for tests of what comes after it.
+    pub(crate) fn for_test(operation: Operation, generation: u64) -> Self {
+        let grant = Grant {
+            caller: Caller::Cli,
+            fingerprint: String::new(),
+            definition_hash: None,
+            generation,
+            policy_revision: 0,
+            rule: "test".to_owned(),
+            deadline: Timestamp::MAX,
+        };
+        Self { operation, grant }
+    }
+}

@@ -9,7 +9,7 @@ use tokio::{
     sync::{Semaphore, watch},
     time::{Instant, sleep_until},
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     Session,
@@ -206,65 +206,74 @@ impl Connect {
 
     /// Starts the server and shakes hands.
     pub(super) async fn connect(self) -> Result<(Session, Events)> {
-        let deadline = Instant::now() + self.timeout;
+        let began = Instant::now();
         let (sink, events) = event::events();
         let exchange = Exchange::new(sink, self.output, Masks::new(&self.launch.secrets, self.mask));
         let spawned = child::spawn(&self.server, &self.launch, &self.processes)?;
         let stop = CancellationToken::new();
-        // From here on, whatever ends this function ends the child.
-        let guard = stop.clone().drop_guard();
         let over = stdio::carry(spawned, exchange.clone(), stop.clone());
-        let failing = Failing { server: self.server.clone(), exchange: exchange.clone(), over: over.clone() };
+        let greeting = Greeting {
+            server: self.server,
+            exchange,
+            over,
+            guard: stop.clone().drop_guard(),
+            stop,
+            roots: self.roots,
+            timeout: self.timeout,
+            cancel: self.cancel,
+        };
+        Ok((greeting.shake(began).await?, events))
+    }
+}
 
+/// A carrier that runs, before the handshake. Dropped, it ends the carrier.
+pub(super) struct Greeting {
+    pub(super) server: ServerId,
+    pub(super) exchange: Exchange,
+    pub(super) over: watch::Receiver<Option<Closed>>,
+    pub(super) stop: CancellationToken,
+    pub(super) guard: DropGuard,
+    pub(super) roots: Vec<Root>,
+    pub(super) timeout: Duration,
+    pub(super) cancel: CancellationToken,
+}
+
+impl Greeting {
+    /// Shakes hands, within the time limit counted from `began`.
+    pub(super) async fn shake(self, began: Instant) -> Result<Session> {
         let started = tokio::select! {
             biased;
-            started = Engine::start(exchange.clone(), self.roots, stop.clone()) => started,
+            started = Engine::start(self.exchange.clone(), self.roots.clone(), self.stop.clone()) => started,
             () = self.cancel.cancelled() => {
                 let what = format!("connecting `{}`", self.server);
                 return Err(Error::Cancelled { server: Some(self.server), what, sent: false });
             }
-            () = sleep_until(deadline) => return Err(failing.timeout(self.timeout)),
+            () = sleep_until(began + self.timeout) => return Err(self.timed_out()),
         };
-        match (started, exchange.welcome()) {
-            (Ok(engine), Some(Ok(handshake))) => {
-                let session = Session {
-                    server: self.server,
-                    generation: next_generation(),
-                    handshake,
-                    exchange,
-                    engine,
-                    permits: Semaphore::new(OPEN_REQUESTS),
-                    over,
-                    stop,
-                    _guard: guard,
-                };
-                Ok((session, events))
-            }
-            (_, Some(Err(why))) => Err(failing.handshake(&why)),
-            (started, _) => Err(failing.ended(started.err().unwrap_or_default()).await),
+        match (started, self.exchange.welcome()) {
+            (Ok(engine), Some(Ok(handshake))) => Ok(Session {
+                server: self.server,
+                generation: next_generation(),
+                handshake,
+                exchange: self.exchange,
+                engine,
+                permits: Semaphore::new(OPEN_REQUESTS),
+                over: self.over,
+                stop: self.stop,
+                _guard: self.guard,
+            }),
+            (_, Some(Err(why))) => Err(self.refused(&why)),
+            (started, _) => Err(self.ended(started.err().unwrap_or_default()).await),
         }
     }
-}
 
-fn next_generation() -> u64 {
-    static LAST: AtomicU64 = AtomicU64::new(0);
-    LAST.fetch_add(1, Ordering::Relaxed) + 1
-}
-
-/// Puts a failed start into words.
-struct Failing {
-    server: ServerId,
-    exchange: Exchange,
-    over: watch::Receiver<Option<Closed>>,
-}
-
-impl Failing {
-    fn timeout(&self, after: Duration) -> Error {
-        let message = format!("server `{}` did not answer `initialize` within {} s", self.server, after.as_secs());
+    fn timed_out(&self) -> Error {
+        let limit = self.timeout.as_secs_f64();
+        let message = format!("server `{}` did not answer `initialize` within {limit} s", self.server);
         self.error(LaunchReason::Timeout, message, None)
     }
 
-    fn handshake(&self, why: &str) -> Error {
+    fn refused(&self, why: &str) -> Error {
         let why = self.exchange.mask().apply(why);
         let message = format!("server `{}` started, but the handshake failed: {why}", self.server);
         self.error(LaunchReason::Handshake, message, None)
@@ -286,7 +295,7 @@ impl Failing {
                 let message = format!("server `{}` did not get ready: {reason}", self.server);
                 self.error(LaunchReason::Exited, message, None)
             }
-            (None, None) => self.handshake(&engine),
+            (None, None) => self.refused(&engine),
         }
     }
 
@@ -295,6 +304,11 @@ impl Failing {
         let private = Box::new(LaunchDetails { stderr_tail, ..LaunchDetails::default() });
         Error::LaunchFailed { server: self.server.clone(), reason, message, exit_code, private }
     }
+}
+
+fn next_generation() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 #[cfg(test)]

@@ -97,6 +97,8 @@ struct State {
     open: HashMap<i64, Arc<Ticket>>,
     outbox: VecDeque<Queued>,
     signals: VecDeque<Signal>,
+    /// Questions that came before the handshake was over: the engine answers only pings until then.
+    early: Vec<Signal>,
     /// Questions of the server that have no answer yet.
     questions: usize,
     welcome: Welcome,
@@ -108,6 +110,7 @@ impl Exchange {
             open: HashMap::new(),
             outbox: VecDeque::new(),
             signals: VecDeque::new(),
+            early: Vec::new(),
             questions: 0,
             welcome: Welcome::NotAsked,
         };
@@ -364,7 +367,11 @@ impl Exchange {
             Ok(handshake) => {
                 let protocol_version = handshake.protocol_version.clone();
                 state.welcome = Welcome::Done(Box::new(handshake));
-                self.signal(state, Signal::Welcomed { id, protocol_version });
+                state.signals.push_back(Signal::Welcomed { id, protocol_version });
+                let early = std::mem::take(&mut state.early);
+                state.signals.extend(early);
+                drop(state);
+                self.0.to_tell.notify_one();
             }
             Err(why) => {
                 state.welcome = Welcome::Failed(why);
@@ -411,7 +418,14 @@ impl Exchange {
             return;
         }
         state.questions += 1;
-        self.signal(state, Signal::Asked { id, method: view::cut(method, TEXT_KEPT) });
+        let signal = Signal::Asked { id, method: view::cut(method, TEXT_KEPT) };
+        if matches!(state.welcome, Welcome::Done(_))
+            || matches!(&signal, Signal::Asked { method, .. } if method == "ping")
+        {
+            self.signal(state, signal);
+        } else {
+            state.early.push(signal);
+        }
     }
 
     fn told(&self, method: &str, params: &str) {

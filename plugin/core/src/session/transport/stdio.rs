@@ -44,6 +44,32 @@ pub(in crate::session) fn carry(
     ended
 }
 
+/// Moves messages over any two streams, without a process; for tests of everything above.
+#[cfg(test)]
+pub(in crate::session) fn carry_streams(
+    stdin: impl AsyncWrite + Send + Unpin + 'static,
+    stdout: impl AsyncRead + Send + Unpin + 'static,
+    exchange: Exchange,
+    stop: CancellationToken,
+) -> watch::Receiver<Option<Closed>> {
+    let (over, ended) = watch::channel(None);
+    let writer = tokio::spawn(write(stdin, exchange.clone(), stop.clone()));
+    let mut reader = tokio::spawn(read(stdout, exchange.clone()));
+    tokio::spawn(async move {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            _ = &mut reader => {}
+        }
+        let closed = Closed { requested: stop.is_cancelled(), ..Closed::default() };
+        exchange.end(closed.clone());
+        stop.cancel();
+        let _ = writer.await;
+        exchange.events().push(SessionEvent::Closed(closed.clone()));
+        over.send_replace(Some(closed));
+    });
+    ended
+}
+
 struct Tasks {
     writer: JoinHandle<()>,
     reader: JoinHandle<()>,

@@ -1,0 +1,615 @@
+//! The whole session against a server in memory: what it may write, what it may leave undone, and what comes of it.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    fake::{self, Fake, SECRET, call, calling, holds, server, session},
+    *,
+};
+use crate::{
+    error::LaunchReason,
+    event::{ListKind, ProgressSink},
+    model::{Operation, Progress},
+};
+
+const LONG: Duration = Duration::from_secs(30);
+
+fn options() -> RequestOptions {
+    RequestOptions::default()
+}
+
+fn failed<T: std::fmt::Debug>(result: Result<T, RequestError>) -> Error {
+    match result {
+        Err(RequestError::Failed(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The failure of a handshake with a server that behaves so.
+async fn unwelcome<F: Future<Output = Fake>>(behave: impl FnOnce(Fake) -> F) -> (LaunchReason, String) {
+    let (greeting, _events, fake, _) = fake::greeting(LONG, Vec::new());
+    let (session, _fake) = tokio::join!(greeting.shake(Instant::now()), behave(fake));
+    match session {
+        Err(Error::LaunchFailed { reason, message, .. }) => (reason, message),
+        other => panic!("{other:?}"),
+    }
+}
+
+// ── The handshake ──
+
+#[tokio::test(start_paused = true)]
+async fn we_offer_the_last_revision_that_has_a_handshake_and_nothing_that_nobody_can_answer() {
+    let (greeting, _events, mut fake, _) = fake::greeting(LONG, Vec::new());
+    let shaking = tokio::spawn(greeting.shake(Instant::now()));
+    let hello = fake.read().await;
+    assert_eq!(hello["params"]["protocolVersion"], "2025-11-25");
+    assert_eq!(hello["params"]["capabilities"], json!({}));
+    shaking.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn noise_and_a_ping_before_the_answer_do_no_harm() {
+    let (greeting, mut events, mut fake, output) = fake::greeting(LONG, Vec::new());
+    let shaking = tokio::spawn(greeting.shake(Instant::now()));
+    let id = fake.asked("initialize").await;
+    for noise in ["My Server version : 1.0", "", "🚀 up", "\u{1b}[2mANSI\u{1b}[0m", r#"{"level":"info"}"#, "[1,2]"] {
+        fake.write(noise).await;
+    }
+    fake.tell("notifications/message", json!({ "level": "warning", "data": "early" })).await;
+    fake.write(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#).await;
+    assert_eq!(fake.read().await, json!({ "jsonrpc": "2.0", "id": "p", "result": {} }));
+    // A question that has to wait for the handshake is answered after it.
+    fake.write(r#"{"jsonrpc":"2.0","id":9,"method":"roots/list"}"#).await;
+    let result = json!({ "protocolVersion": "2024-11-05", "capabilities": {} });
+    fake.write(json!({ "jsonrpc": "2.0", "id": id.to_string(), "result": result }).to_string()).await;
+    assert_eq!(fake.read().await["method"], "notifications/initialized");
+    assert_eq!(fake.read().await, json!({ "jsonrpc": "2.0", "id": 9, "result": { "roots": [] } }));
+    let session = shaking.await.unwrap().unwrap();
+    assert_eq!(session.handshake().protocol_version, "2024-11-05");
+    assert_eq!(output.noise_count(), 6);
+    let Some(SessionEvent::Log(line)) = events.next().await else { panic!() };
+    assert_eq!((line.level, line.text.as_str()), (LogLevel::Warning, "early"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handshake_fails_with_its_reason() {
+    let (reason, message) = unwelcome(|mut fake| async move {
+        let id = fake.asked("initialize").await;
+        fake.answer(id, json!({ "protocolVersion": "2031-01-01", "capabilities": {} })).await;
+        assert!(fake.hears_nothing().await || fake.read_line().await.is_none());
+        fake
+    })
+    .await;
+    assert_eq!(reason, LaunchReason::Handshake);
+    assert!(message.contains("`2031-01-01`"), "{message}");
+
+    let (reason, message) = unwelcome(|mut fake| async move {
+        let id = fake.asked("initialize").await;
+        let error = json!({ "code": -32602, "message": format!("no key {SECRET}") });
+        fake.write(json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()).await;
+        fake
+    })
+    .await;
+    assert_eq!(reason, LaunchReason::Handshake);
+    assert!(message.contains("-32602: no key [secret]"), "{message}");
+
+    let (reason, _) = unwelcome(|mut fake| async move {
+        fake.asked("initialize").await;
+        fake.write(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}"#).await;
+        fake
+    })
+    .await;
+    assert_eq!(reason, LaunchReason::Handshake);
+
+    let (reason, message) = unwelcome(|mut fake| async move {
+        fake.asked("initialize").await;
+        fake
+    })
+    .await;
+    assert_eq!(reason, LaunchReason::Timeout);
+    assert!(message.contains("30 s"), "{message}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_the_handshake_can_be_given_up() {
+    let (greeting, _events, mut fake, _) = fake::greeting(LONG, Vec::new());
+    let cancel = greeting.cancel.clone();
+    let shaking = tokio::spawn(greeting.shake(Instant::now()));
+    fake.asked("initialize").await;
+    cancel.cancel();
+    assert!(matches!(shaking.await.unwrap(), Err(Error::Cancelled { .. })));
+    assert_eq!(fake.read_line().await, None);
+}
+
+// ── Calls ──
+
+#[tokio::test(start_paused = true)]
+async fn what_was_approved_is_what_is_written_and_what_was_written_is_what_is_read() {
+    let (session, _events, mut fake) = session().await;
+    let arguments = r#"{"b":1.10,"a":12345678901234567890123,"ü":"\u0000"}"#;
+    let calling = {
+        let session = session.clone();
+        tokio::spawn(async move { session.request(call(&session, arguments), holds(), options()).await })
+    };
+    let line = fake.read_line().await.unwrap();
+    let id = serde_json::from_str::<Value>(&line).unwrap()["id"].clone();
+    let expected = format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t","arguments":{arguments},"_meta":{{"progressToken":{id}}}}}}}"#
+    );
+    assert_eq!(line, expected);
+    let result = r#"{"content":[],"n":1.10, "big":12345678901234567890123,"new":{"field":[]}}"#;
+    fake.write(format!(r#"{{"result":{result},"jsonrpc":"2.0","id":{id}}}"#)).await;
+    assert_eq!(calling.await.unwrap().unwrap().raw.as_str(), result);
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_comes_in_order_and_before_the_answer() {
+    let (session, _events, mut fake) = session().await;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let into = seen.clone();
+    let progress: ProgressSink = Box::new(move |progress: Progress| into.lock().unwrap().push(progress));
+    let calling = calling(&session, RequestOptions { progress: Some(progress), ..options() });
+    let id = fake.asked("tools/call").await;
+    for step in 0..200 {
+        let message = "m".repeat(5000);
+        fake.tell(
+            "notifications/progress",
+            json!({ "progressToken": id, "progress": step, "total": 200, "message": message }),
+        )
+        .await;
+    }
+    fake.tell("notifications/progress", json!({ "progressToken": 999, "progress": 1000 })).await;
+    fake.answer(id, json!({})).await;
+    calling.await.unwrap().unwrap();
+    let seen = seen.lock().unwrap();
+    assert!(seen.is_sorted_by(|one, two| one.progress < two.progress));
+    assert!((2..=11).contains(&seen.len()), "{}", seen.len());
+    let last = seen.last().unwrap();
+    assert_eq!((last.progress, last.total, last.message.as_ref().unwrap().len()), (199.0, Some(200.0), 4096));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_approval_that_no_longer_holds_is_not_written() {
+    let (session, _events, mut fake) = session().await;
+    let refused: Recheck = Arc::new(|_| false);
+    let result = session.request(call(&session, "{}"), refused, options()).await;
+    assert!(matches!(result, Err(RequestError::Stale)));
+    let of_another_connection = {
+        let operation = call(&session, "{}").operation().clone();
+        crate::approval::Approved::for_test(operation, session.generation() + 1)
+    };
+    assert!(matches!(session.request(of_another_connection, holds(), options()).await, Err(RequestError::Stale)));
+    let of_another_server = crate::approval::Approved::for_test(
+        Operation::ReadResource { server: ServerId::parse("other").unwrap(), uri: "a:b".to_owned(), listed: true },
+        session.generation(),
+    );
+    assert!(matches!(session.request(of_another_server, holds(), options()).await, Err(RequestError::Stale)));
+    assert!(fake.hears_nothing().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_recheck_comes_at_the_moment_of_writing_not_before() {
+    let (session, _events, mut fake) = session().await;
+    // The pipe is full: what comes next waits in front of it.
+    let big = format!("\"{}\"", "x".repeat(2 * fake::PIPE));
+    let first = {
+        let session = session.clone();
+        tokio::spawn(
+            async move { session.request(call(&session, &format!("{{\"a\":{big}}}")), holds(), options()).await },
+        )
+    };
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    let true_now = Arc::new(AtomicBool::new(true));
+    let second = {
+        let (session, true_now) = (session.clone(), true_now.clone());
+        let recheck: Recheck = Arc::new(move |_| true_now.load(Ordering::SeqCst));
+        tokio::spawn(async move { session.request(call(&session, "{}"), recheck, options()).await })
+    };
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    true_now.store(false, Ordering::SeqCst);
+    let id = fake.asked("tools/call").await;
+    fake.answer(id, json!({})).await;
+    first.await.unwrap().unwrap();
+    assert!(matches!(second.await.unwrap(), Err(RequestError::Stale)));
+    assert!(fake.hears_nothing().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_call_is_told_to_the_server_which_lives() {
+    let (session, _events, mut fake) = session().await;
+    let cancel = CancellationToken::new();
+    let call = calling(&session, RequestOptions { cancel: cancel.clone(), ..options() });
+    let id = fake.asked("tools/call").await;
+    cancel.cancel();
+    assert!(matches!(failed(call.await.unwrap()), Error::Cancelled { sent: true, .. }));
+    let told = fake.read().await;
+    assert_eq!((&told["method"], &told["params"]["requestId"]), (&json!("notifications/cancelled"), &json!(id)));
+    // A late answer is nobody's, and harms nobody.
+    fake.answer(id, json!({ "late": true })).await;
+    let next = calling(&session, options());
+    let id = fake.asked("tools/call").await;
+    fake.answer(id, json!({ "mine": true })).await;
+    assert_eq!(next.await.unwrap().unwrap().raw.as_str(), r#"{"mine":true}"#);
+    assert_eq!(session.output().noise_count(), 1);
+
+    let result = session.request(fake::call(&session, "{}"), holds(), RequestOptions { cancel, ..options() }).await;
+    assert!(matches!(failed(result), Error::Cancelled { sent: false, .. }));
+    assert!(fake.hears_nothing().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_goes_away_takes_its_call_back() {
+    let (session, _events, mut fake) = session().await;
+    let call = calling(&session, options());
+    let id = fake.asked("tools/call").await;
+    call.abort();
+    let told = fake.read().await;
+    assert_eq!((&told["method"], &told["params"]["requestId"]), (&json!("notifications/cancelled"), &json!(id)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_keeps_a_call_alive_and_silence_ends_it() {
+    let (session, _events, mut fake) = session().await;
+    let began = Instant::now();
+    let call = calling(&session, options());
+    let id = fake.asked("tools/call").await;
+    for step in 0..9 {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        fake.tell("notifications/progress", json!({ "progressToken": id.to_string(), "progress": step })).await;
+    }
+    fake.answer(id, json!({})).await;
+    let reply = call.await.unwrap().unwrap();
+    assert!(reply.duration >= Duration::from_secs(90) && began.elapsed() < Duration::from_secs(91));
+
+    let call = calling(&session, options());
+    let id = fake.asked("tools/call").await;
+    assert!(matches!(failed(call.await.unwrap()), Error::Timeout { after_ms: 60_000, sent: true, .. }));
+    assert_eq!(fake.read().await["params"]["requestId"], id);
+    assert!(session.is_open());
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_does_not_keep_a_call_alive_for_ever() {
+    let (session, _events, mut fake) = session().await;
+    let call = calling(&session, options());
+    let id = fake.asked("tools/call").await;
+    let busy = tokio::spawn(async move {
+        for step in 0.. {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            fake.tell("notifications/progress", json!({ "progressToken": id, "progress": step })).await;
+        }
+    });
+    assert!(matches!(failed(call.await.unwrap()), Error::Timeout { after_ms: 600_000, sent: true, .. }));
+    busy.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_stops_reading_hangs_nobody() {
+    let (session, _events, mut fake) = session().await;
+    let big = format!("{{\"a\":\"{}\"}}", "x".repeat(1024 * 1024));
+    let limits = || RequestOptions { cap: Some(Duration::from_secs(1)), ..options() };
+    let first = session.request(call(&session, &big), holds(), limits()).await;
+    assert!(matches!(failed(first), Error::Timeout { sent: true, .. }));
+    // Behind it nothing has been sent, and nothing of it ever is.
+    for _ in 0..50 {
+        let next = session.request(call(&session, "{}"), holds(), limits()).await;
+        assert!(matches!(failed(next), Error::Timeout { sent: false, .. }));
+    }
+    assert!(session.ping(Duration::from_secs(1)).await.is_err());
+    // It comes to: it finds the one that was begun, and that it was taken back.
+    fake.asked("tools/call").await;
+    assert_eq!(fake.read().await["method"], "notifications/cancelled");
+    assert!(fake.hears_nothing().await);
+    let closed = timeout(Duration::from_secs(20), session.close()).await.unwrap();
+    assert!(closed.requested);
+}
+
+#[tokio::test(start_paused = true)]
+async fn short_calls_do_not_wait_for_a_long_one() {
+    let (session, _events, mut fake) = session().await;
+    let long = calling(&session, options());
+    let long_id = fake.asked("tools/call").await;
+    let short: Vec<_> = (0..10).map(|_| calling(&session, options())).collect();
+    let mut ids = Vec::new();
+    for _ in &short {
+        ids.push(fake.asked("tools/call").await);
+    }
+    for id in ids.iter().rev() {
+        fake.answer(*id, json!({ "id": id })).await;
+    }
+    for call in short {
+        call.await.unwrap().unwrap();
+    }
+    assert!(!long.is_finished());
+    fake.answer(long_id, json!({ "id": long_id })).await;
+    assert_eq!(long.await.unwrap().unwrap().raw.as_str(), format!(r#"{{"id":{long_id}}}"#));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_is_an_error_at_once() {
+    let (session, _events, mut fake) = session().await;
+    let call = calling(&session, options());
+    let id = fake.asked("tools/call").await;
+    let error = json!({ "code": -32000, "message": format!("bad key {SECRET}"), "data": {} });
+    fake.write(json!({ "jsonrpc": "2.0", "id": id.to_string(), "error": error }).to_string()).await;
+    let error = failed(call.await.unwrap());
+    assert!(
+        matches!(&error, Error::ServerError { jsonrpc_code: -32000, message, .. } if message == "bad key [secret]")
+    );
+    // And without an id it is the answer to the only request that it can mean.
+    let call = calling(&session, options());
+    fake.asked("tools/call").await;
+    fake.write(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"what?"}}"#).await;
+    assert!(matches!(failed(call.await.unwrap()), Error::ServerError { jsonrpc_code: -32600, .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_without_an_id_never_ends_a_call_that_the_server_works_on() {
+    let (session, _events, mut fake) = session().await;
+    let working = calling(&session, options());
+    let id = fake.asked("tools/call").await;
+    fake.tell("notifications/progress", json!({ "progressToken": id, "progress": 1 })).await;
+    let latest = calling(&session, options());
+    fake.asked("tools/call").await;
+    fake.write(r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"what?"}}"#).await;
+    assert!(matches!(failed(latest.await.unwrap()), Error::ServerError { .. }));
+    fake.write(r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"and again?"}}"#).await;
+    fake.answer(id, json!({})).await;
+    working.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_cannot_be_used_fails_its_call_at_once_and_no_other() {
+    let (session, _events, mut fake) = session().await;
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    for bad in [r#"{"n":NaN}"#, r#"{"a":1,"a":2}"#, "{\"t\":\"\u{1}\"}", &deep, r#"{"t":"\x"}"#] {
+        let (call, other) = (calling(&session, options()), calling(&session, options()));
+        let (id, other_id) = (fake.asked("tools/call").await, fake.asked("tools/call").await);
+        fake.write(format!(r#"{{"result":{bad},"jsonrpc":"2.0","id":{id}}}"#)).await;
+        fake.answer(other_id, json!({})).await;
+        let results = [call.await.unwrap(), other.await.unwrap()];
+        let broken = results.iter().filter(|one| matches!(one, Err(RequestError::Failed(Error::ProtocolError { .. }))));
+        assert_eq!(broken.count(), 1, "{bad}");
+        assert_eq!(results.iter().filter(|one| one.is_ok()).count(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_ends_says_what_may_have_happened() {
+    let (session, mut events, mut fake) = session().await;
+    let sent = calling(&session, options());
+    fake.asked("tools/call").await;
+    let listing = {
+        let session = session.clone();
+        tokio::spawn(async move { session.list_tools(options()).await })
+    };
+    fake.asked("tools/list").await;
+    fake.hang_up().await;
+    assert!(matches!(failed(sent.await.unwrap()), Error::CallOutcomeUnknown { .. }));
+    assert!(matches!(listing.await.unwrap(), Err(Error::NotConnected { .. })));
+    let late = session.request(call(&session, "{}"), holds(), options()).await;
+    assert!(matches!(failed(late), Error::NotConnected { .. }));
+    assert!(!session.is_open() && !session.closed().await.requested);
+    assert!(matches!(events.next().await, Some(SessionEvent::Closed(Closed { requested: false, .. }))));
+    assert_eq!(events.next().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_when_we_close_fails_at_once() {
+    let (session, _events, mut fake) = session().await;
+    let sent = calling(&session, options());
+    fake.asked("tools/call").await;
+    let closed = session.close().await;
+    assert!(closed.requested);
+    assert!(matches!(failed(sent.await.unwrap()), Error::CallOutcomeUnknown { .. }));
+    assert_eq!(fake.read_line().await, None);
+    assert_eq!(session.close().await, closed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_dropped_closes() {
+    let (session, mut events, mut fake) = session().await;
+    drop(session);
+    assert_eq!(fake.read_line().await, None);
+    assert!(matches!(events.next().await, Some(SessionEvent::Closed(Closed { requested: true, .. }))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_that_is_not_there_has_its_own_error() {
+    let (session, _events, mut fake) = session().await;
+    let read = {
+        let session = session.clone();
+        tokio::spawn(async move {
+            let operation = Operation::ReadResource { server: server(), uri: "a:b".to_owned(), listed: false };
+            let approved = crate::approval::Approved::for_test(operation, session.generation());
+            session.request(approved, holds(), options()).await
+        })
+    };
+    let message = fake.read().await;
+    assert_eq!((&message["method"], &message["params"]["uri"]), (&json!("resources/read"), &json!("a:b")));
+    let error = json!({ "code": -32002, "message": "no such resource" });
+    fake.write(json!({ "jsonrpc": "2.0", "id": message["id"], "error": error }).to_string()).await;
+    assert!(matches!(failed(read.await.unwrap()), Error::ResourceNotFound { uri, .. } if uri == "a:b"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_completion_is_asked_as_the_specification_has_it() {
+    let (session, _events, mut fake) = session().await;
+    let asking = session.clone();
+    let task = tokio::spawn(async move {
+        let operation = Operation::Complete {
+            server: server(),
+            target: crate::model::CompletionTarget::ResourceTemplate { uri_template: "a:{b}".to_owned() },
+            argument: ("b".to_owned(), "x".to_owned()),
+            context: [("c".to_owned(), "d".to_owned())].into(),
+        };
+        let approved = crate::approval::Approved::for_test(operation, asking.generation());
+        asking.request(approved, holds(), options()).await
+    });
+    let mut message = fake.read().await;
+    let id = message["id"].as_i64().unwrap();
+    message["params"].as_object_mut().unwrap().remove("_meta");
+    let expected = json!({ "ref": { "type": "ref/resource", "uri": "a:{b}" }, "argument": { "name": "b", "value": "x" },
+        "context": { "arguments": { "c": "d" } } });
+    assert_eq!(message["params"], expected);
+    fake.answer(id, json!({ "completion": { "values": [] } })).await;
+    task.await.unwrap().unwrap();
+}
+
+// ── What the server asks and says ──
+
+#[tokio::test(start_paused = true)]
+async fn the_server_gets_roots_and_pings_and_else_a_refusal() {
+    let roots = vec![Root { uri: "file:///notes".to_owned(), name: Some("Notes".to_owned()) }];
+    let (greeting, _events, mut fake, _) = fake::greeting(LONG, roots);
+    let shaking = tokio::spawn(greeting.shake(Instant::now()));
+    let hello = fake.read().await;
+    assert_eq!(hello["params"]["capabilities"], json!({ "roots": {} }));
+    fake.answer(hello["id"].as_i64().unwrap(), json!({ "protocolVersion": "2025-11-25", "capabilities": {} })).await;
+    let _session = shaking.await.unwrap().unwrap();
+    fake.read().await;
+    let mut ask = async |id: Value, method: &str| {
+        fake.write(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": { "x": 1 } }).to_string()).await;
+        fake.read().await
+    };
+    assert_eq!(ask(json!(0), "ping").await, json!({ "jsonrpc": "2.0", "id": 0, "result": {} }));
+    let roots = ask(json!("r"), "roots/list").await;
+    assert_eq!(roots["result"]["roots"], json!([{ "uri": "file:///notes", "name": "Notes" }]));
+    for method in ["sampling/createMessage", "elicitation/create", "tasks/list", "tools/call", ""] {
+        let refusal = ask(json!("q"), method).await;
+        assert_eq!((&refusal["id"], &refusal["error"]["code"]), (&json!("q"), &json!(-32601)), "{method}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_without_reading_is_not_answered_without_end() {
+    let (session, _events, mut fake) = session().await;
+    for id in 0..5000 {
+        fake.write(json!({ "jsonrpc": "2.0", "id": id, "method": "x".repeat(2000) }).to_string()).await;
+        if id % 100 == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let mut answers = 0;
+    while let Ok(Some(_)) = timeout(Duration::from_millis(500), fake.read_line()).await {
+        answers += 1;
+    }
+    assert!((1..200).contains(&answers), "{answers}");
+    // What is read again is answered again.
+    fake.write(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#).await;
+    assert_eq!(fake.read().await["id"], "p");
+    assert!(session.is_open());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_server_says_is_heard_before_the_answer_that_follows_it() {
+    let (session, mut events, mut fake) = session().await;
+    let call = calling(&session, options());
+    let id = fake.asked("tools/call").await;
+    fake.tell("notifications/message", json!({ "level": "nonsense", "logger": "l", "data": { "k": SECRET } })).await;
+    for _ in 0..200 {
+        fake.tell("notifications/tools/list_changed", json!({})).await;
+    }
+    fake.tell("notifications/resources/updated", json!({ "uri": "a:b" })).await;
+    fake.tell("notifications/new/thing", json!({ "x": 1 })).await;
+    fake.answer(id, json!({})).await;
+    call.await.unwrap().unwrap();
+    let log = LogLine { level: LogLevel::Info, logger: Some("l".to_owned()), text: r#"{"k":"[secret]"}"#.to_owned() };
+    for expected in [
+        SessionEvent::Log(log),
+        SessionEvent::ListChanged(ListKind::Tools),
+        SessionEvent::ResourceUpdated("a:b".to_owned()),
+    ] {
+        let event = timeout(Duration::ZERO, events.next()).await.expect("it is there before the answer");
+        assert_eq!(event, Some(expected));
+    }
+    assert_eq!(session.output().noise_count(), 0);
+}
+
+// ── Lists ──
+
+#[tokio::test(start_paused = true)]
+async fn a_list_is_asked_page_by_page_and_only_where_it_was_declared() {
+    let (session, _events, mut fake) = session().await;
+    let listing = {
+        let session = session.clone();
+        tokio::spawn(async move { session.list_tools(options()).await })
+    };
+    let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
+    let first = fake.read().await;
+    assert_eq!(first["params"].get("cursor"), None);
+    fake.answer(first["id"].as_i64().unwrap(), json!({ "tools": [tool("a"), { "name": "bad" }], "nextCursor": "" }))
+        .await;
+    let second = fake.read().await;
+    assert_eq!(second["params"]["cursor"], "");
+    fake.answer(second["id"].as_i64().unwrap(), json!({ "tools": [tool("b")] })).await;
+    let listed = listing.await.unwrap().unwrap();
+    assert_eq!(listed.items.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!((listed.cut, listed.diagnostics.len()), (false, 1));
+
+    // Declared, and not there after all.
+    let listing = {
+        let session = session.clone();
+        tokio::spawn(async move { session.list_prompts(options()).await })
+    };
+    let id = fake.asked("prompts/list").await;
+    fake.write(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "no" } }).to_string()).await;
+    assert_eq!(listing.await.unwrap().unwrap(), Listed::default());
+
+    // Not declared: not asked.
+    let (greeting, _events, mut fake, _) = fake::greeting(LONG, Vec::new());
+    let shaking = tokio::spawn(greeting.shake(Instant::now()));
+    let id = fake.asked("initialize").await;
+    fake.answer(id, json!({ "protocolVersion": "2025-11-25", "capabilities": {} })).await;
+    let bare = shaking.await.unwrap().unwrap();
+    fake.read().await;
+    assert!(bare.list_tools(options()).await.unwrap().items.is_empty());
+    assert_eq!(bare.list_resource_templates(options()).await.unwrap(), Listed::default());
+    assert!(matches!(bare.set_log_level(LogLevel::Error).await, Err(Error::CapabilityMissing { .. })));
+    assert!(fake.hears_nothing().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_pages_together_have_one_time_limit() {
+    let (session, _events, mut fake) = session().await;
+    let began = Instant::now();
+    let listing = {
+        let session = session.clone();
+        tokio::spawn(async move { session.list_resources(options()).await })
+    };
+    let slow = tokio::spawn(async move {
+        for page in 0.. {
+            let id = fake.asked("resources/list").await;
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            fake.answer(id, json!({ "resources": [], "nextCursor": page.to_string() })).await;
+        }
+    });
+    assert!(matches!(listing.await.unwrap(), Err(Error::Timeout { sent: true, .. })));
+    assert_eq!(began.elapsed().as_secs(), 30);
+    slow.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ping_that_is_refused_is_an_answer() {
+    let (session, _events, mut fake) = session().await;
+    let ping = {
+        let session = session.clone();
+        tokio::spawn(async move { session.ping(Duration::from_secs(5)).await })
+    };
+    let id = fake.asked("ping").await;
+    fake.write(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "no" } }).to_string()).await;
+    ping.await.unwrap().unwrap();
+    assert!(matches!(session.ping(Duration::from_secs(5)).await, Err(Error::Timeout { sent: true, .. })));
+    assert!(session.is_open());
+}
