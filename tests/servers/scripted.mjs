@@ -1,9 +1,10 @@
-// An MCP server over stdio that says what a JSON file tells it to say, read anew for every list: for definitions that no
-// honest server has, and for definitions that change.
+// An MCP server over stdio that says what a JSON file tells it to say, read anew for every message: for definitions that
+// no honest server has, and for definitions that change.
 //
 //   node scripted.mjs FILE          { "tools": [...], "results": { "NAME": {...} }, "stubborn": true, "log": "FILE" }
 //
-// `log` gets one line for every call that arrives. `stubborn` ignores the end of input and SIGTERM.
+// A result of null is never sent. `log` gets one line for every call that arrives. `stubborn` ignores the end of input
+// and SIGTERM.
 
 import { appendFileSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -22,7 +23,8 @@ const answers = {
   'tools/call': ({ name, arguments: given }) => {
     const { log, results } = script();
     if (log) appendFileSync(log, `${JSON.stringify({ name, arguments: given })}\n`);
-    return results?.[name] ?? { content: [{ type: 'text', text: JSON.stringify(given ?? {}) }] };
+    const echoed = { content: [{ type: 'text', text: JSON.stringify(given ?? {}) }] };
+    return results && name in results ? results[name] : echoed;
   },
 };
 
@@ -34,7 +36,8 @@ if (script().stubborn) {
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line);
   if (id === undefined || method === undefined) continue;
-  const answer = answers[method];
-  const reply = answer ? { result: answer(params ?? {}) } : { error: { code: -32601, message: `no method ${method}` } };
+  const result = answers[method]?.(params ?? {});
+  if (result === null) continue;
+  const reply = result ? { result } : { error: { code: -32601, message: `no method ${method}` } };
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...reply })}\n`);
 }

@@ -2,4 +2,6 @@
 
 #[cfg(target_os = "linux")]
 mod cli;
+#[cfg(target_os = "linux")]
+mod leftover;
 mod tidy;
