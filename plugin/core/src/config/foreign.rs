@@ -78,7 +78,11 @@ pub(super) fn is_entry(object: &Map<String, Value>) -> bool {
     let text_or_list = |key: &str| object.get(key).is_some_and(|value| value.is_string() || value.is_array());
     // Zed nests the command in an object.
     let nested = object.get("command").is_some_and(|command| command.get("path").is_some());
-    nested || text_or_list("command") || ["url", "serverUrl", "httpUrl"].iter().any(|key| text_or_list(key))
+    // With a wrong `type` and nothing else it is one too, and gets told what is missing.
+    nested
+        || object.get("type").is_some_and(Value::is_string)
+        || text_or_list("command")
+        || ["url", "serverUrl", "httpUrl"].iter().any(|key| text_or_list(key))
 }
 
 /// A draft of what another program calls `key`.

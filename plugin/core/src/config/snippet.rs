@@ -388,6 +388,7 @@ mod tests {
             assert_eq!(one(text), (Some("a".to_owned()), npx.clone()), "{text}");
         }
         assert_eq!(one(r#"{"command": "npx", "args": ["-y", "p"]}"#), (None, npx));
+        assert_eq!(one(r#"{"type": "url"}"#), (None, json!({"type": "url"})));
         assert_eq!(read(r#"{"a": {"command": "x"}, "b": {"url": "https://h/"}}"#).unwrap().len(), 2);
     }
 
