@@ -12,7 +12,7 @@ pub struct Annotations {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[specta(type = Vec<String>)]
     pub audience: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::json::plain_number")]
     #[specta(type = specta_typescript::Number)]
     pub priority: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ pub enum ContentBlock {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[specta(type = String)]
         mime_type: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::json::plain_number")]
         #[specta(type = specta_typescript::Number)]
         size: Option<f64>,
     },

@@ -22,6 +22,18 @@ pub use pointer::{escape_segment, pointer_segments};
 pub use read::{Limits, SyntaxError, SyntaxKind, check, parse};
 pub(crate) use write::ascii_string;
 
+/// Serialises a whole number without `.0`, as everybody else writes it.
+pub(super) fn plain_number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    // Up to 2^53 every whole `f64` is the number that it shows.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match *number {
+        #[allow(clippy::cast_possible_truncation, reason = "checked to be whole and in range")]
+        Some(number) if number.fract() == 0.0 && number.abs() <= EXACT => serializer.serialize_i64(number as i64),
+        Some(number) => serializer.serialize_f64(number),
+        None => serializer.serialize_none(),
+    }
+}
+
 /// A piece of JSON text that is known to be well-formed, cheap to clone, serialised as it is.
 #[derive(Clone)]
 pub struct Raw(Arc<RawValue>);

@@ -23,7 +23,7 @@ pub struct ResourceSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[specta(type = String)]
     pub title: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::json::plain_number")]
     #[specta(type = specta_typescript::Number)]
     pub size: Option<f64>,
 }
