@@ -577,6 +577,12 @@ impl Passage {
                         ),
                         digest: None,
                     },
+                    // The limit that ran out may be the caller's own, of which connecting has used up a part.
+                    RequestError::Failed(Error::Timeout { sent, .. })
+                        if self.budget.left().is_some_and(|left| left.is_zero()) =>
+                    {
+                        self.budget.timeout(&self.server.id, &what, sent)
+                    }
                     RequestError::Failed(error) => error,
                 };
                 sent.failed(&error, self.inner.clock.monotonic().saturating_sub(started))?;

@@ -4,13 +4,7 @@ use super::{Admin, ServerChange, blocking, question_id};
 use crate::{
     approval::{inert, wording},
     audit::{self, Event},
-    config::{
-        self, Launch, ServersFile,
-        edit::{Edit, Entry},
-        fingerprint::Shown,
-        launch::StdioLaunch,
-        snippet,
-    },
+    config::{self, Launch, ServersFile, edit::Edit, fingerprint::Shown, launch::StdioLaunch, snippet},
     error::{Error, Result},
     host::{Inner, connect::Want, server::Server},
     model::{
@@ -108,9 +102,8 @@ impl Admin {
         match change {
             ServerChange::Add { key, snippet } => self.add_servers(key, &snippet, by).await,
             ServerChange::Edit { server, entry } => {
-                let entry = read_entry(&entry)?;
                 let (key, id) = self.key_of(&server)?;
-                self.edit(vec![Edit::Replace { key, entry }], true).await?;
+                self.edit(vec![Edit::of_text(&key, &entry)?], true).await?;
                 let change = self.server_change(&id, by);
                 self.inner().note(&Event::ServerChanged(change));
                 if !self.inner().is_confirmed(&self.inner().server(id.as_str())?.config()) {
@@ -368,16 +361,5 @@ fn shown(field: &str, value: &str) -> String {
     match config::fingerprint::shown(field, value) {
         Shown::Text(text) => text,
         Shown::Hidden { characters } => format!("({characters} characters, not shown)"),
-    }
-}
-
-fn read_entry(text: &str) -> Result<Entry> {
-    let drafts = snippet::read(text).map_err(|error| match error {
-        Error::InvalidInput { problem, .. } => Error::invalid_input("/entry", problem),
-        other => other,
-    })?;
-    match <[_; 1]>::try_from(drafts) {
-        Ok([draft]) => Ok(draft.entry.0),
-        Err(_) => Err(Error::invalid_input("/entry", "an entry is one server; the text holds several")),
     }
 }
