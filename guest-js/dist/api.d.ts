@@ -1,7 +1,5 @@
 import type { TauriTavernMcpApi } from './contract';
 import { type InvokeLike } from './request';
-/** What {@link TauriTavernMcpApi.apiVersion} says. */
-export declare const API_VERSION = 1;
 /** Marks an API of ours, also across two copies of this module in one page. */
 export declare const BRAND: unique symbol;
 /**

@@ -7,8 +7,9 @@
  *
  * @module
  */
-export { API_VERSION, createMcpApi } from './api';
+export { createMcpApi } from './api';
 export type * from './bindings';
+export { API_VERSION } from './bindings';
 export type { McpCallOptions, McpRequestOptions, McpUnsubscribe, TauriTavernMcpApi } from './contract';
 export { McpError } from './error';
 export { installMcpApi } from './install';

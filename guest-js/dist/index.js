@@ -1,5 +1,7 @@
 /* Generated from guest-js/src; do not edit. */
 import { Channel, invoke } from "@tauri-apps/api/core";
+// src/bindings.ts
+const API_VERSION = 1;
 // src/error.ts
 /** Marks an error of ours, also across two copies of this module in one page. */
 const BRAND$1 = Symbol.for("tauri-plugin-mcp-host.error");
@@ -237,8 +239,6 @@ function randomId() {
 	return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 // src/api.ts
-/** What {@link TauriTavernMcpApi.apiVersion} says. */
-const API_VERSION = 1;
 /** Marks an API of ours, also across two copies of this module in one page. */
 const BRAND = Symbol.for("tauri-plugin-mcp-host.api");
 /** Progress that is still on its way when the result has arrived is waited for this long. */

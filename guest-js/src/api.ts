@@ -1,14 +1,11 @@
 // The API over any `invoke`. It adds convenience, never authority: a script could call the same commands without it.
 
 import { Channel } from '@tauri-apps/api/core';
-import type { McpEvent, McpProgress, McpResourceChange } from './bindings';
+import { API_VERSION, type McpEvent, type McpProgress, type McpResourceChange } from './bindings';
 import type { McpCallOptions, McpUnsubscribe, TauriTavernMcpApi } from './contract';
 import { invalidInput } from './error';
 import { plainJson } from './json';
 import { cancellable, type InvokeLike, request } from './request';
-
-/** What {@link TauriTavernMcpApi.apiVersion} says. */
-export const API_VERSION = 1;
 
 /** Marks an API of ours, also across two copies of this module in one page. */
 export const BRAND = Symbol.for('tauri-plugin-mcp-host.api');
