@@ -4,4 +4,6 @@
 mod cli;
 #[cfg(target_os = "linux")]
 mod leftover;
+#[cfg(target_os = "linux")]
+mod session;
 mod tidy;
