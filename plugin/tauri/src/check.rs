@@ -24,7 +24,17 @@ pub(crate) enum Granted {
 
 /// Looks at what a webview was granted, and says what is wrong with it. `page`: it is the one that should be granted
 /// the page's commands; other windows of the application may or may not be.
+///
+/// Later, on the main thread: hooks run under Tauri's lock over all plugins, which a command takes as well.
 pub(crate) fn run<R: Runtime>(webview: &Webview<R>, page: bool) {
+    let webview = webview.clone();
+    tauri::async_runtime::spawn(async move {
+        let app = webview.app_handle().clone();
+        let _ = app.run_on_main_thread(move || look(&webview, page));
+    });
+}
+
+fn look<R: Runtime>(webview: &Webview<R>, page: bool) {
     let label = webview.label().to_owned();
     let is_settings = label == settings::LABEL;
     let mut checks = vec![("admin_get_environment", is_settings)];

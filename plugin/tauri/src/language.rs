@@ -2,9 +2,11 @@
 
 use mcp_host_core::approval::Language;
 
-/// The system's, as far as we speak it.
+/// The system's, as far as we speak it. `LANGUAGE` goes before the locale, as everywhere else on the desktop.
 pub(crate) fn of_the_system() -> Language {
-    sys_locale::get_locale().map_or(Language::English, |locale| of(&locale))
+    let wanted = if cfg!(unix) { std::env::var("LANGUAGE").ok() } else { None };
+    let first = wanted.as_deref().and_then(|list| list.split(':').find(|one| !one.is_empty()));
+    first.map(str::to_owned).or_else(sys_locale::get_locale).map_or(Language::English, |locale| of(&locale))
 }
 
 /// The language of a locale such as `zh_CN.UTF-8` or `zh-Hans-CN`.

@@ -5,9 +5,8 @@
 //! allows. What came sooner than a person can read counts as not pressed: the step comes again. What these dialogs
 //! cannot do (close by themselves, notice that they are covered) is said in them.
 
-use std::time::Instant;
-
 use mcp_host_core::approval::{Answer, ChoiceKind, Sheet, Tone};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{defused, guard::STILL, plan::Plan, words::Words};
@@ -314,7 +313,7 @@ mod tests {
 
     use Pressed::{First, Last, Middle};
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn the_first_button_denies_in_every_step_and_the_last_never_allows() {
         let sheet = sheet();
         for depth in 0..5 {
@@ -330,7 +329,7 @@ mod tests {
         assert_eq!(Person::new(&[Middle, Last, Last, Last, Last]).answer(&sheet).await, Answer::Dismissed);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn each_choice_is_reached_and_always_is_asked_twice() {
         let sheet = sheet();
         assert_eq!(Person::new(&[Middle, Middle]).answer(&sheet).await, Answer::Chosen(ChoiceKind::AllowOnce));
@@ -341,7 +340,7 @@ mod tests {
         assert_eq!(Person::new(&never).answer(&sheet).await, Answer::Chosen(ChoiceKind::Never));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn what_was_pressed_in_haste_was_not_pressed() {
         let mut person = Person::new(&[First]);
         person.hasty = 3;
@@ -350,14 +349,14 @@ mod tests {
         assert!(person.seen.windows(2).all(|pair| pair[0] == pair[1]), "the same step came again");
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn an_answer_after_the_request_was_withdrawn_is_void() {
         let mut person = Person::new(&[Middle, Middle]);
         person.withdraw_at = Some(2);
         assert_eq!(person.answer(&sheet()).await, Answer::Dismissed);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn everything_is_read_in_steps_that_fit_or_cannot_be_allowed() {
         let mut sheet = sheet();
         sheet.sections[0].text = (0..200).map(|n| format!("line {n}\n")).collect();
