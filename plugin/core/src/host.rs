@@ -22,6 +22,7 @@ use std::{
 
 use tokio::sync::{broadcast, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use zeroize::Zeroizing;
 
 use self::{connect::Want, rulebook::Rulebook, server::Server};
 
@@ -117,8 +118,10 @@ pub(crate) struct Inner {
     queue: Queue,
     /// The log. A call that cannot be written to it is not sent.
     log: AuditLog,
-    /// The master key: fingerprints.
+    /// The master key: verifying the log.
     key: MasterKey,
+    /// Derived from it once: fingerprints are made for every decision.
+    fingerprint_key: Zeroizing<[u8; 32]>,
     /// Where commands are looked for: the login shell's PATH.
     environment: SystemEnvironment,
     /// `${secret:…}`.

@@ -144,6 +144,7 @@ impl HostBuilder {
             queue: Queue::new(self.prompter, self.clock.clone()),
             clock: self.clock,
             log,
+            fingerprint_key: key.derive("mcp-host/1/fingerprint"),
             key,
             environment: SystemEnvironment::new(),
             secrets: Arc::new(secrets),

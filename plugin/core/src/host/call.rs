@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Approval, Host, Inner, RequestOptions, ToolCall, Underway,
     connect::{InFlight, Want},
+    look::disabled,
     server::Server,
 };
 use crate::{
@@ -401,8 +402,8 @@ impl Passage {
             let session = self.connected("tools", |shake| shake.capabilities.tools == Some(true)).await?;
             let id = self.server.id.clone();
             let what = format!("listing the tools of `{id}`");
-            let list = self.budget.counted(&id, &what, self.inner.tools(&self.server, &self.caller, cancel)).await?;
-            Ok((list.items.iter().find(|tool| tool.name == name).cloned().map(Arc::new), session))
+            self.budget.counted(&id, &what, self.inner.tools(&self.server, &self.caller, cancel)).await?;
+            Ok((self.server.tool(name), session))
         };
         let (tool, session) = match found.await {
             Ok((Some(tool), session)) => (tool, session),
@@ -414,33 +415,16 @@ impl Passage {
             }
             Err(error) => {
                 // A tool that is known of this run: the refusal belongs into the log.
-                let known =
-                    self.server.tools.last().and_then(|list| list.items.iter().find(|tool| tool.name == name).cloned());
-                let Some(tool) = known else { return Err(error) };
-                let operation = Operation::CallTool {
-                    server: self.server.id.clone(),
-                    tool: Arc::new(tool),
-                    arguments: arguments.clone(),
-                };
+                let Some(tool) = self.server.tool(name) else { return Err(error) };
+                let operation =
+                    Operation::CallTool { server: self.server.id.clone(), tool, arguments: arguments.clone() };
                 let requested = self.requested(&operation)?;
                 return Err(blocked(requested, error));
             }
         };
-        let disabled = if tool.quarantined {
-            Some("the server lists two different tools under this name")
-        } else if self.server.config().disabled_tools.contains(name) {
-            Some("it is listed in `disabledTools` of its entry")
-        } else {
-            None
-        };
-        match disabled {
+        match disabled(&self.server.config(), &tool) {
             None => Ok((tool, session)),
-            Some(why) => {
-                let error = Error::ToolDisabled {
-                    server: self.server.id.clone(),
-                    tool: tool.name.clone(),
-                    why: why.to_owned(),
-                };
+            Some(error) => {
                 let operation =
                     Operation::CallTool { server: self.server.id.clone(), tool, arguments: arguments.clone() };
                 Err(blocked(self.requested(&operation)?, error))

@@ -28,6 +28,8 @@ trait Kind: Sized + Send + Sync + 'static {
     fn fetch(session: &Session) -> impl Future<Output = Result<Listed<Self>>> + Send;
     /// Whether two of them are the same as far as anybody can see.
     fn same(a: &Self, b: &Self) -> bool;
+    /// What else is kept of a new list.
+    fn kept(_server: &Server, _list: &Listed<Self>) {}
 }
 
 impl Kind for ToolDefinition {
@@ -43,6 +45,9 @@ impl Kind for ToolDefinition {
     }
     fn same(a: &Self, b: &Self) -> bool {
         a.hash == b.hash && a.name == b.name && a.quarantined == b.quarantined
+    }
+    fn kept(server: &Server, list: &Listed<Self>) {
+        server.index_tools(list);
     }
 }
 
@@ -172,6 +177,7 @@ impl Inner {
                 outcome => outcome?,
             };
             let list = Arc::new(list);
+            T::kept(&of, &list);
             let before = T::list(&of).keep(list.clone(), over.generation());
             let changed = before.as_ref().is_none_or(|before| {
                 before.items.len() != list.items.len()

@@ -46,7 +46,7 @@ struct Case<'a> {
 impl Inner {
     /// The fingerprint of an entry's launch.
     pub(super) fn fingerprint(&self, launch: &Launch) -> Result<String> {
-        config::fingerprint::fingerprint(launch, &*self.key.derive("mcp-host/1/fingerprint"))
+        config::fingerprint(launch, &*self.fingerprint_key)
     }
 
     pub(super) fn launch_state(&self, policy: &PolicyState, config: &ServerConfig) -> Result<(LaunchState, String)> {
@@ -623,13 +623,6 @@ impl Inner {
             definition_changed: pin == crate::model::admin::PinState::Changed,
             diagnostics: (!tool.diagnostics.is_empty()).then(|| tool.diagnostics.clone()),
         })
-    }
-}
-
-impl Server {
-    /// The tool of that name as the server defines it now.
-    pub(super) fn tool(&self, name: &str) -> Option<Arc<ToolDefinition>> {
-        self.tools.last()?.items.iter().find(|tool| tool.name == name).cloned().map(Arc::new)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Data and small steps only, each under a short lock; what waits is in `connect` and `list`.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -46,6 +46,8 @@ pub(super) struct Server {
     pub(super) resources: List<ResourceSummary>,
     pub(super) templates: List<ResourceTemplateSummary>,
     pub(super) prompts: List<PromptSummary>,
+    /// The last known tools by name: looked up several times for each call.
+    by_name: Mutex<Arc<HashMap<String, Arc<ToolDefinition>>>>,
     state: Mutex<State>,
 }
 
@@ -227,6 +229,7 @@ impl Server {
             resources: List::default(),
             templates: List::default(),
             prompts: List::default(),
+            by_name: Mutex::default(),
             state: Mutex::new(State {
                 config,
                 phase: Phase::Idle,
@@ -250,6 +253,17 @@ impl Server {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         // Valid after every statement, so a panic elsewhere does not spoil it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tool of that name as the server defines it now.
+    pub(super) fn tool(&self, name: &str) -> Option<Arc<ToolDefinition>> {
+        let by_name = self.by_name.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        by_name.get(name).cloned()
+    }
+
+    pub(super) fn index_tools(&self, list: &Listed<ToolDefinition>) {
+        let by_name = list.items.iter().map(|tool| (tool.name.clone(), Arc::new(tool.clone()))).collect();
+        *self.by_name.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(by_name);
     }
 
     /// Its entry as it stands.
