@@ -70,12 +70,42 @@ export type Opened = {
   called: (command: string) => Record<string, unknown>[];
 };
 
-/** Opens the window at `hash`, against a host that answers with `host`. */
+/** Opens the settings window at `hash`, against a host that answers with `host`. */
 export async function open(
   browser: Browser,
   hash = '',
   host: Record<string, Answer> = answers(),
   options: BrowserContextOptions = {},
+): Promise<Opened> {
+  const opened = await openAt(browser, `${ORIGIN}/${hash}`, { [ORIGIN]: DIST }, POLICY, host, options);
+  await opened.page.locator('main h1, main [role=alert]').first().waitFor();
+  return opened;
+}
+
+/** The reference app's page with the bundled extension, as the app serves them; the injected script is the real one. */
+export async function openExample(
+  browser: Browser,
+  host: Record<string, Answer>,
+  options: BrowserContextOptions = {},
+): Promise<Opened> {
+  const folders = {
+    'http://tauri.localhost': new URL('../../../../src-tauri/ui/', import.meta.url),
+    'http://extension.localhost': new URL('../../../../examples/', import.meta.url),
+  };
+  const script = new URL('../../src/init-iife.js', import.meta.url).pathname;
+  const opened = await openAt(browser, 'http://tauri.localhost/', folders, undefined, host, options, script);
+  await opened.page.locator('html[data-ready]').waitFor();
+  return opened;
+}
+
+async function openAt(
+  browser: Browser,
+  address: string,
+  folders: Record<string, URL>,
+  policy: string | undefined,
+  host: Record<string, Answer>,
+  options: BrowserContextOptions,
+  script?: string,
 ): Promise<Opened> {
   const context = await browser.newContext({
     viewport: { width: 1080, height: 720 },
@@ -91,8 +121,9 @@ export async function open(
   });
   await page.route('**/*', async (route) => {
     const { pathname, origin } = new URL(route.request().url());
-    const file = new URL(`.${pathname === '/' ? '/index.html' : pathname}`, DIST);
-    if (origin !== ORIGIN || !existsSync(file)) {
+    const folder = folders[origin];
+    const file = folder && new URL(`.${pathname === '/' ? '/index.html' : pathname}`, folder);
+    if (!file || !existsSync(file)) {
       complaints.push(`asked for ${route.request().url()}`);
       return route.fulfill({ status: 404 });
     }
@@ -101,7 +132,8 @@ export async function open(
       body: readFileSync(file),
       headers: {
         'content-type': `${types[file.pathname.split('.').pop() ?? ''] ?? 'application/octet-stream'}; charset=utf-8`,
-        'content-security-policy': POLICY,
+        'access-control-allow-origin': '*',
+        ...(policy ? { 'content-security-policy': policy } : {}),
       },
     });
   });
@@ -122,27 +154,29 @@ export async function open(
   await page.addInitScript(() => {
     const callbacks = new Map<number, (message: unknown) => void>();
     let next = 0;
+    const internals = {
+      transformCallback: (callback: (message: unknown) => void) => {
+        callbacks.set(++next, callback);
+        return next;
+      },
+      unregisterCallback: (id: number) => callbacks.delete(id),
+      invoke: async (command: string, args: unknown) => {
+        const { answer } = window as unknown as {
+          answer: (command: string, args: unknown) => Promise<{ value?: unknown; error?: unknown }>;
+        };
+        const reply = await answer(command, JSON.parse(JSON.stringify(args ?? {})));
+        if ('error' in reply) throw reply.error;
+        return reply.value;
+      },
+    };
     Object.assign(window, {
       callbacks,
-      __TAURI_INTERNALS__: {
-        transformCallback: (callback: (message: unknown) => void) => {
-          callbacks.set(++next, callback);
-          return next;
-        },
-        unregisterCallback: (id: number) => callbacks.delete(id),
-        invoke: async (command: string, args: unknown) => {
-          const { answer } = window as unknown as {
-            answer: (command: string, args: unknown) => Promise<{ value?: unknown; error?: unknown }>;
-          };
-          const reply = await answer(command, JSON.parse(JSON.stringify(args ?? {})));
-          if ('error' in reply) throw reply.error;
-          return reply.value;
-        },
-      },
+      __TAURI_INTERNALS__: internals,
+      __TAURI__: { core: { invoke: internals.invoke } },
     });
   });
-  await page.goto(`${ORIGIN}/${hash}`);
-  await page.locator('main h1, main [role=alert]').first().waitFor();
+  if (script) await page.addInitScript({ path: script });
+  await page.goto(address);
 
   const sent = new Map<string, number>();
   return {
