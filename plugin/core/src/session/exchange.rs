@@ -102,6 +102,8 @@ struct State {
     /// Questions of the server that have no answer yet.
     questions: usize,
     welcome: Welcome,
+    /// What is queued is still written, and nothing is added.
+    winding_down: bool,
 }
 
 impl Exchange {
@@ -113,6 +115,7 @@ impl Exchange {
             early: Vec::new(),
             questions: 0,
             welcome: Welcome::NotAsked,
+            winding_down: false,
         };
         Self(Arc::new(Shared {
             state: Mutex::new(state),
@@ -137,7 +140,7 @@ impl Exchange {
     /// Queues a request under the engine's id.
     pub(super) fn submit(&self, id: i64, meta: Vec<u8>, ticket: Arc<Ticket>) {
         let mut state = self.state();
-        if self.is_ended() {
+        if self.is_ended() || state.winding_down {
             drop(state);
             ticket.answer(Err(Refusal::Ended));
             return;
@@ -196,14 +199,14 @@ impl Exchange {
 
     // ── The carrier's side ──
 
-    /// What is to be written next; `None` = the connection is over. What was approved is looked at once more here, so
+    /// What is to be written next; `None` = the connection is over, or winds down and nothing is left. What was approved is looked at once more here, so
     /// call it when writing can begin, and then write. Cancel-safe.
     pub(super) async fn next_outgoing(&self) -> Option<Outgoing> {
         loop {
             let more = self.0.to_write.notified();
             let queued = {
                 let mut state = self.state();
-                if self.is_ended() {
+                if self.is_ended() || (state.winding_down && state.outbox.is_empty()) {
                     return None;
                 }
                 state.outbox.pop_front()
@@ -275,6 +278,31 @@ impl Exchange {
         if !known {
             self.noise(head);
         }
+    }
+
+    /// We are about to end the connection: everything that waits fails, and the server is told that nobody waits for
+    /// what it still works on, also where a request was taken back so lately that the engine has not said so yet.
+    pub(super) fn wind_down(&self) {
+        let open = {
+            let mut state = self.state();
+            if self.is_ended() || state.winding_down {
+                return;
+            }
+            state.winding_down = true;
+            state.outbox.retain(|queued| !matches!(queued, Queued::Request { .. }));
+            let open = std::mem::take(&mut state.open);
+            for (id, ticket) in &open {
+                ticket.give_up();
+                if ticket.is_sent() {
+                    state.outbox.push_back(Queued::Plain(write::cancelled(*id, "the connection is being closed")));
+                }
+            }
+            open
+        };
+        for ticket in open.into_values() {
+            ticket.answer(Err(Refusal::Ended));
+        }
+        self.0.to_write.notify_one();
     }
 
     /// The connection is over. The first one counts; everything that waits fails.

@@ -408,12 +408,29 @@ async fn a_connection_that_ends_says_what_may_have_happened() {
 async fn what_waits_when_we_close_fails_at_once() {
     let (session, _events, mut fake) = session().await;
     let sent = calling(&session, options());
-    fake.asked("tools/call").await;
+    let id = fake.asked("tools/call").await;
     let closed = session.close().await;
     assert!(closed.requested);
     assert!(matches!(failed(sent.await.unwrap()), Error::CallOutcomeUnknown { .. }));
+    // The server does not go on working for nobody.
+    let told = fake.read().await;
+    assert_eq!((&told["method"], &told["params"]["requestId"]), (&json!("notifications/cancelled"), &json!(id)));
     assert_eq!(fake.read_line().await, None);
     assert_eq!(session.close().await, closed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_reaches_the_server_also_when_we_close_right_after_it() {
+    let (session, _events, mut fake) = session().await;
+    let cancel = CancellationToken::new();
+    let sent = calling(&session, RequestOptions { cancel: cancel.clone(), ..options() });
+    let id = fake.asked("tools/call").await;
+    cancel.cancel();
+    assert!(matches!(failed(sent.await.unwrap()), Error::Cancelled { sent: true, .. }));
+    session.close().await;
+    let told = fake.read().await;
+    assert_eq!((&told["method"], &told["params"]["requestId"]), (&json!("notifications/cancelled"), &json!(id)));
+    assert_eq!(fake.read_line().await, None, "and only once");
 }
 
 #[tokio::test(start_paused = true)]

@@ -245,7 +245,7 @@ mod tests {
             { "type": "text", "text": "hi", "annotations": { "audience": ["user"], "priority": 0.5 } },
             { "type": "image", "data": "aGk=", "mimeType": "image/png" },
             { "type": "audio", "data": "aGk=", "mimeType": "audio/wav" },
-            { "type": "resource_link", "uri": "a:b", "name": "n", "size": 5.0 },
+            { "type": "resource_link", "uri": "a:b", "name": "n", "size": 5 },
             { "type": "resource", "resource": { "uri": "a:b", "text": "t" } },
             { "type": "resource", "resource": { "uri": "a:b", "mimeType": "x/y", "blob": "aGk=" } },
         ]);

@@ -21,6 +21,8 @@ use crate::session::{
 /// The longest line that is read as a message.
 pub(in crate::session) const MESSAGE_LIMIT: usize = 32 * 1024 * 1024;
 
+/// How long a child may take to read what is still to be told when we end the connection.
+const FAREWELL: Duration = Duration::from_millis(250);
 /// How long what a child wrote before it ended is read for; also how long a child that closed stdout has to end.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// The longest piece of stderr that is kept as one line.
@@ -36,7 +38,7 @@ pub(in crate::session) fn carry(
     let (over, ended) = watch::channel(None);
     let Spawned { stdin, stdout, stderr, process } = spawned;
     let tasks = Tasks {
-        writer: tokio::spawn(write(stdin, exchange.clone(), stop.clone())),
+        writer: tokio::spawn(write(stdin, exchange.clone())),
         reader: tokio::spawn(read(stdout, exchange.clone())),
         stderr: tokio::spawn(drain(stderr, exchange.output().clone(), exchange.mask().clone())),
     };
@@ -53,7 +55,7 @@ pub(in crate::session) fn carry_streams(
     stop: CancellationToken,
 ) -> watch::Receiver<Option<Closed>> {
     let (over, ended) = watch::channel(None);
-    let writer = tokio::spawn(write(stdin, exchange.clone(), stop.clone()));
+    let mut writer = tokio::spawn(write(stdin, exchange.clone()));
     let mut reader = tokio::spawn(read(stdout, exchange.clone()));
     tokio::spawn(async move {
         tokio::select! {
@@ -61,9 +63,12 @@ pub(in crate::session) fn carry_streams(
             _ = &mut reader => {}
         }
         let closed = Closed { requested: stop.is_cancelled(), ..Closed::default() };
+        if closed.requested {
+            say_farewell(&exchange, &mut writer).await;
+        }
         exchange.end(closed.clone());
         stop.cancel();
-        let _ = writer.await;
+        close_stdin(writer).await;
         exchange.events().push(SessionEvent::Closed(closed.clone()));
         over.send_replace(Some(closed));
     });
@@ -108,14 +113,13 @@ async fn supervise(
         closed.reason = Some(process.exit().map_or_else(|| what.to_owned(), |exit| exit.to_string()));
     } else {
         closed.requested = true;
+        say_farewell(&exchange, &mut tasks.writer).await;
     }
     closed.exit = process.exit();
     // First the news to whoever waits for an answer, then the slow part.
     exchange.end(closed.clone());
     stop.cancel();
-    if !tasks.writer.is_finished() {
-        let _ = (&mut tasks.writer).await;
-    }
+    close_stdin(tasks.writer).await;
     closed.exit = process.end().await;
     // Who left the group may hold the pipes for ever.
     tasks.reader.abort();
@@ -124,26 +128,35 @@ async fn supervise(
     over.send_replace(Some(closed));
 }
 
-/// Writes until the connection is over, then closes stdin by dropping it. A child that does not read holds up nothing but
-/// this task.
-async fn write(mut stdin: impl AsyncWrite + Unpin, exchange: Exchange, stop: CancellationToken) {
-    let writing = async {
-        while let Some(outgoing) = exchange.next_outgoing().await {
-            let written = async {
-                stdin.write_all(&outgoing.bytes).await?;
-                stdin.write_all(b"\n").await?;
-                stdin.flush().await
-            };
-            if let Err(error) = written.await {
-                // The reader notices the end; a child that only closed stdin may still have something to say.
-                tracing::debug!(%error, "a server does not read any more");
-                return;
-            }
+/// Writes what is still to be told; a child that does not read is not waited for.
+async fn say_farewell(exchange: &Exchange, writer: &mut JoinHandle<()>) {
+    exchange.wind_down();
+    if !writer.is_finished() {
+        let _ = timeout(FAREWELL, writer).await;
+    }
+}
+
+/// Closes stdin by ending the task that holds it.
+async fn close_stdin(writer: JoinHandle<()>) {
+    if !writer.is_finished() {
+        writer.abort();
+        let _ = writer.await;
+    }
+}
+
+/// Writes until the connection is over. A child that does not read holds up nothing but this task.
+async fn write(mut stdin: impl AsyncWrite + Unpin, exchange: Exchange) {
+    while let Some(outgoing) = exchange.next_outgoing().await {
+        let written = async {
+            stdin.write_all(&outgoing.bytes).await?;
+            stdin.write_all(b"\n").await?;
+            stdin.flush().await
+        };
+        if let Err(error) = written.await {
+            // The reader notices the end; a child that only closed stdin may still have something to say.
+            tracing::debug!(%error, "a server does not read any more");
+            return;
         }
-    };
-    tokio::select! {
-        () = writing => {}
-        () = stop.cancelled() => {}
     }
 }
 

@@ -41,6 +41,16 @@ pub(in crate::session) fn request(id: i64, method: &str, params: &Params, meta: 
     out.freeze()
 }
 
+/// Takes request `id` back. `reason` is plain text of ours.
+pub(in crate::session) fn cancelled(id: i64, reason: &'static str) -> Bytes {
+    let message = serde_json::json!({
+        "jsonrpc": "2.0",
+        "method": "notifications/cancelled",
+        "params": { "requestId": id, "reason": reason },
+    });
+    message.to_string().into()
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
