@@ -522,15 +522,20 @@ impl Passage {
             None => None,
         };
         // What was decided may be outdated by the wait: it is decided anew until it is true at this moment.
-        while !self.inner.still_holds(&self.server, &approved, session.generation(), self.token.as_deref()) {
+        let held = loop {
+            let token = self.token.as_deref();
+            if let Some(revision) = self.inner.still_holds(&self.server, &approved, session.generation(), token) {
+                break revision;
+            }
             approved = match self.decide(operation.clone(), &session, &requested).await {
                 Ok(approved) => approved,
                 Err(error) => return Err(blocked(requested, error)),
             };
-        }
-        if let Err(error) = self.inner.consume(&self.server, &approved, self.token.as_deref()) {
-            return Err(blocked(requested, error));
-        }
+        };
+        let revision = match self.inner.consume(&self.server, &approved, self.token.as_deref(), held) {
+            Ok(revision) => revision,
+            Err(error) => return Err(blocked(requested, error)),
+        };
         let rule = approved.granted().rule.clone();
         let sent = requested.started(&rule, read_only).await?;
         let started = self.inner.clock.monotonic();
@@ -544,7 +549,7 @@ impl Passage {
         // At the moment of writing the token is used up already: what is compared is everything else.
         let (inner, server, generation) = (self.inner.clone(), self.server.clone(), session.generation());
         let recheck: session::Recheck =
-            Arc::new(move |approved: &Approved| inner.is_unchanged(&server, approved, generation));
+            Arc::new(move |approved: &Approved| inner.is_unchanged(&server, approved, generation, revision));
         let outcome = session.request(approved, recheck, options).await;
         drop(in_flight);
         match outcome {

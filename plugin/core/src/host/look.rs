@@ -192,9 +192,14 @@ impl Inner {
             (_, _, Some(error)) => Ruling::Refuse(error),
             (_, rule, None) => return Err(Error::internal(format!("a decision without a rule: {rule:?}"))),
         };
+        let offers = offers(operation, decision.rule.as_ref());
         let look = Look {
             reason: self.reason(&server.id, decision.rule.as_ref(), case.tool),
-            offers: offers(operation, decision.rule.as_ref()),
+            offers: Offers {
+                // A command ends with its one call: "until this program ends" would be "once" in other words.
+                session: offers.session && caller.kind() != CallerKind::Cli,
+                ..offers
+            },
             ruling,
             basis: Basis {
                 fingerprint,
@@ -313,38 +318,39 @@ impl Inner {
         }
     }
 
-    /// Whether an approval is still what is true: everything it was given for, and nothing stricter since.
+    /// The revision of the rules under which an approval is still what is true: everything it was given for, and
+    /// nothing stricter since. `None` = it does not hold any more.
     pub(super) fn still_holds(
         &self,
         server: &Server,
         approved: &Approved,
         generation: u64,
         token: Option<&str>,
-    ) -> bool {
-        // A rule's place in the order is looked at only where there may be another.
-        if self.is_unchanged(server, approved, generation) {
-            return true;
-        }
+    ) -> Option<u64> {
         let granted = approved.granted();
-        if granted.deadline <= self.clock.now() || granted.generation != generation {
-            return false;
+        // A rule's place in the order is looked at only where there may be another.
+        if self.is_unchanged(server, approved, generation, granted.policy_revision) {
+            return Some(granted.policy_revision);
         }
-        let Ok((look, _)) = self.look_as(server, approved.operation(), &granted.caller, generation, token, true) else {
-            return false;
-        };
+        if granted.deadline <= self.clock.now() || granted.generation != generation {
+            return None;
+        }
+        let (look, _) = self.look_as(server, approved.operation(), &granted.caller, generation, token, true).ok()?;
         let same =
             look.basis.fingerprint == granted.fingerprint && look.basis.definition_hash == granted.definition_hash;
         let answered = granted.rule.starts_with("answer:");
-        same && match look.ruling {
+        let allowed = match look.ruling {
             Ruling::Allow(_) => true,
             // The person's answer stands where they would be asked again, and only there.
             Ruling::Ask(_) => answered,
             Ruling::Refuse(_) => false,
-        }
+        };
+        (same && allowed).then_some(look.basis.policy_revision)
     }
 
-    /// Whether nothing that the approval rests on is another: quick, for the moment of writing.
-    pub(super) fn is_unchanged(&self, server: &Server, approved: &Approved, generation: u64) -> bool {
+    /// Whether nothing that the approval rests on is another, the rules being those of `revision`: quick, for the moment
+    /// of writing.
+    pub(super) fn is_unchanged(&self, server: &Server, approved: &Approved, generation: u64, revision: u64) -> bool {
         let granted = approved.granted();
         let config = server.config();
         let fingerprint = || config.launch().and_then(|launch| self.fingerprint(launch)).ok();
@@ -352,17 +358,25 @@ impl Inner {
             Operation::CallTool { tool, .. } => server.tool(&tool.name).map(|tool| tool.hash.clone()),
             _ => None,
         };
-        let revision = self.rulebook.policy().map(|policy| self.rulebook.revision(policy.revision)).ok();
+        let now = self.rulebook.policy().map(|policy| self.rulebook.revision(policy.revision)).ok();
         config.enabled
             && granted.deadline > self.clock.now()
             && granted.generation == generation
             && granted.definition_hash == definition
-            && revision == Some(granted.policy_revision)
+            && now == Some(revision)
             && fingerprint().is_some_and(|now| now == granted.fingerprint)
     }
 
     /// What is given up for the call that is about to be sent: its place under the rate limit, its token, its `once` rule.
-    pub(super) fn consume(&self, server: &Server, approved: &Approved, token: Option<&str>) -> Result<()> {
+    ///
+    /// Returns the revision that the rules have if nothing but that happened to them since `revision`.
+    pub(super) fn consume(
+        &self,
+        server: &Server,
+        approved: &Approved,
+        token: Option<&str>,
+        mut revision: u64,
+    ) -> Result<u64> {
         let operation = approved.operation();
         let granted = approved.granted();
         let kind = granted.caller.kind();
@@ -406,7 +420,7 @@ impl Inner {
                 .or_else(|| self.rulebook.memory().rules.rules().iter().find(|rule| rule.id == id).cloned());
             if let Some(rule) = rule {
                 if rule.scope == Scope::Once {
-                    if !self.rulebook.consume_once(&id)? {
+                    let Some(step) = self.rulebook.consume_once(&id)? else {
                         return Err(Error::PolicyDenied {
                             server: Some(server.id.clone()),
                             rule: granted.rule.clone(),
@@ -416,14 +430,15 @@ impl Inner {
                             ),
                             digest: None,
                         });
-                    }
+                    };
+                    revision = revision.wrapping_add(step);
                     self.note(&Event::RuleConsumed(rule_change(&rule, kind)));
                 } else {
                     self.rulebook.count_use(&id);
                 }
             }
         }
-        Ok(())
+        Ok(revision)
     }
 
     /// Looks at the rate limit without taking a place.
@@ -603,7 +618,13 @@ impl Inner {
 
     /// What a call with these arguments would meet, and why: `approval check`.
     pub(super) fn check(&self, server: &Server, operation: &Operation, caller: &Caller) -> Result<Decision> {
-        self.look_as(server, operation, caller, 0, None, self.queue.is_present()).map(|(_, decision)| decision)
+        // Another kind of caller calls in another process: in the app there is somebody to ask, in `serve` nobody.
+        let prompter = match caller.kind() {
+            CallerKind::Page | CallerKind::Agent | CallerKind::Settings => true,
+            CallerKind::Serve => false,
+            CallerKind::Cli => self.queue.is_present(),
+        };
+        self.look_as(server, operation, caller, 0, None, prompter).map(|(_, decision)| decision)
     }
 
     pub(super) fn tool_summary(&self, server: &Server, tool: &ToolDefinition, caller: &Caller) -> Result<ToolSummary> {

@@ -181,12 +181,13 @@ impl Rulebook {
         }
     }
 
-    /// Uses up a rule for one call, wherever it is. `false`: another call had it.
-    pub(super) fn consume_once(&self, id: &RuleId) -> Result<bool> {
+    /// Uses up a rule for one call, wherever it is, and tells by how much this alone raises [`Self::revision`].
+    /// `None`: another call had it.
+    pub(super) fn consume_once(&self, id: &RuleId) -> Result<Option<u64>> {
         if self.memory().rules.consume_once(id) {
-            return Ok(true);
+            return Ok(Some(1));
         }
-        self.policy.update(|policy| Ok(policy.consume_once(id)))
+        Ok(self.policy.update(|policy| Ok(policy.consume_once(id)))?.then_some(1 << 32))
     }
 
     /// Counts a use; written with the next [`Self::keep_uses`], since a file is not synced for a number.

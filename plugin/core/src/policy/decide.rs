@@ -3,6 +3,7 @@
 mod name;
 
 use jiff::Timestamp;
+use shell_words::quote;
 
 pub use name::RuleName;
 
@@ -336,21 +337,38 @@ impl Decision {
     }
 }
 
-/// What a person can do about a refusal for want of somebody to ask.
+/// What a person can do about a refusal for want of somebody to ask. Names are a server's: in a command that is there to
+/// be copied they are quoted for the shell.
 fn advice(facts: &Facts<'_>, rule: Option<&RuleName>, digest: Option<&str>) -> String {
     let server = facts.server;
     match (facts.subject, rule) {
         (_, Some(RuleName::TouchesMcpHost)) => "run it where the host can ask you".to_owned(),
         (Subject::Call { tool, .. }, Some(RuleName::UnseenDefinition | RuleName::ChangedDefinition)) => {
-            format!("look at it and approve it with `mcp-host trust allow --server {server} --tool {tool}`")
+            // Seen is enough where the mode or the class lets it run; else it takes a grant, which shows it too.
+            if facts.mode.mode == Mode::Allow || facts.class == Class::ReadOnly {
+                format!(
+                    "look at it and approve it with `mcp-host trust allow --server {server} --tool {}`",
+                    quote(tool)
+                )
+            } else {
+                let target = format!("{server}/{tool}");
+                format!("look at it and allow it with `mcp-host approval grant {}`", quote(&target))
+            }
         }
         (Subject::Call { tool, .. }, rule) => {
-            let exact = digest.map(|digest| format!("start with `--approve-scoped {server}/{tool}:{digest}`"));
+            let target = format!("{server}/{tool}");
+            let grant = format!("allow it with `mcp-host approval grant {}`", quote(&target));
+            let exact =
+                digest.map(|digest| format!("start with `--approve-scoped {}`", quote(&format!("{target}:{digest}"))));
             match (exact, rule) {
                 (Some(exact), Some(RuleName::Costly | RuleName::AskRule(_))) => exact,
-                (Some(exact), _) => format!("allow it with `mcp-host approval grant {server}/{tool}`, or {exact}"),
-                (None, _) => format!("allow it with `mcp-host approval grant {server}/{tool}`"),
+                (Some(exact), _) => format!("{grant}, or {exact}"),
+                (None, _) => grant,
             }
+        }
+        (Subject::Resource { uri, listed: false }, _) => {
+            let uri = format!("--resources={uri}");
+            format!("allow it with `mcp-host approval grant {server} {}`", quote(&uri))
         }
         (Subject::Resource { .. } | Subject::TemplateCompletion { .. }, _) => {
             format!("allow it with `mcp-host approval grant {server} --resources`")

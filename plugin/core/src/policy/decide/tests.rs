@@ -522,7 +522,15 @@ fn a_refusal_names_its_rule_and_the_next_step() {
         "tool `read` needs approval and there is nobody to ask here (rule `needs-approval`); allow it with `mcp-host \
          approval grant files/read`, or start with `--approve-scoped files/read:d1ge57`"
     );
-    assert!(text(|facts| facts.pin = PinState::Unseen).contains("mcp-host trust allow --server files --tool read"));
+    assert!(text(|facts| facts.pin = PinState::Unseen).contains("`mcp-host approval grant files/read`"));
+    let unseen = |facts: &mut Facts<'_>| (facts.pin, facts.class) = (PinState::Unseen, Class::ReadOnly);
+    assert!(text(unseen).contains("mcp-host trust allow --server files --tool read"));
+    let hostile = |facts: &mut Facts<'_>| {
+        if let Subject::Call { tool, .. } = &mut facts.subject {
+            *tool = "a`id`$(id)";
+        }
+    };
+    assert!(text(hostile).contains("mcp-host approval grant 'files/a`id`$(id)'`"));
     assert!(!text(|facts| facts.costly = true).contains("approval grant"));
     let denied = refuse(|facts| facts.mode = EffectiveMode { mode: Mode::ReadOnly, source: ModeSource::Host }).unwrap();
     assert_eq!(
