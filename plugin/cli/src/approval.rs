@@ -368,8 +368,8 @@ async fn check(app: &App, check: Check) -> Result {
     let view = app.until_interrupted("the check", work).await?;
     app.output().show(&view, |_| {
         let mut words = format!("{}: rule {}\n", view.decision, text::line(&view.rule));
-        for (index, step) in view.order.iter().enumerate() {
-            let _ = writeln!(words, "  {}. {}", index + 1, text::line(step));
+        for step in &view.order {
+            let _ = writeln!(words, "  {}", text::line(step));
         }
         words
     })?;
@@ -431,7 +431,9 @@ async fn why_denied(app: &App, why: WhyDenied) -> Result {
 /// What to do about a rule, from the closed list of policy.md §3.
 fn advice(rule: &str, row: &AuditRow) -> String {
     let server = row.server.as_deref().unwrap_or("SERVER");
+    // A tool's name is its server's: in a command that is there to be copied it is quoted for the shell.
     let target = format!("{server}/{}", row.tool.as_deref().unwrap_or("TOOL"));
+    let target = shell_words::quote(&target);
     let (name, id) = rule.split_once(':').unwrap_or((rule, ""));
     match name {
         "deny-rule" | "ask-rule" => format!("take the rule back: `mcp-host approval revoke {id}`"),

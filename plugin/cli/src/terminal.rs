@@ -280,7 +280,8 @@ fn layout(sheet: &Sheet, columns: usize, fold: bool) -> String {
     if !sheet.arguments.is_empty() {
         out.push('\n');
         for row in &sheet.arguments {
-            let line = format!("{} ({}, {}): {}", row.name, row.kind, row.size, row.preview);
+            let size = if row.size.is_empty() { String::new() } else { format!(", {}", row.size) };
+            let line = format!("{} ({}{size}): {}", row.name, row.kind, row.preview);
             push_wrapped(&mut out, "| ", &text::line(&line), columns);
         }
     }

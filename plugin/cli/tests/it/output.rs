@@ -131,3 +131,37 @@ fn logs_show_what_a_server_wrote_even_when_it_fails() {
     let failed = error(&host.run(&["servers", "logs", "b", "--json"]), 1, "mcp.launch_failed");
     assert_eq!(failed["details"]["exitCode"], json!(3));
 }
+
+#[test]
+fn a_rule_for_once_is_used_up_by_one_call() {
+    let host = Host::with_server();
+    let output = host.run(&["approval", "grant", "fixture/echo", "--scope", "once", "--args-exact", r#"{"a":1}"#]);
+    assert!(output.status.success(), "{output:?}");
+    let call = ["call", "fixture", "echo", "--json", "--args"];
+    error(&host.run(&[&call[..], &[r#"{"a":2}"#]].concat()), 3, "mcp.approval_unavailable");
+    let first = host.run(&[&call[..], &[r#"{"a":1}"#]].concat());
+    assert_eq!(first.status.code(), Some(0), "{first:?}");
+    error(&host.run(&[&call[..], &[r#"{"a":1}"#]].concat()), 3, "mcp.approval_unavailable");
+    assert_eq!(document(&host.run(&["approval", "list", "--json"])), json!([]));
+}
+
+#[test]
+fn a_check_is_for_the_caller_that_is_named() {
+    let host = Host::with_server();
+    let check = |caller: &str| {
+        let view = document(&host.run(&["approval", "check", "fixture/echo", "--json", "--caller", caller]));
+        (view["decision"].as_str().unwrap().to_owned(), view["rule"].as_str().unwrap().to_owned())
+    };
+    let unseen = "unseen-definition".to_owned();
+    assert_eq!(check("page"), ("ask".to_owned(), unseen.clone()));
+    assert_eq!(check("agent"), ("ask".to_owned(), unseen.clone()));
+    // Nobody can be asked by `serve`, nor here without a terminal.
+    assert_eq!(check("serve"), ("deny".to_owned(), unseen.clone()));
+    assert_eq!(check("cli"), ("deny".to_owned(), unseen));
+    assert!(host.run(&["approval", "deny", "fixture/echo", "--caller", "page"]).status.success());
+    assert!(check("page").1.starts_with("deny-rule:"));
+    assert!(host.run(&["approval", "grant", "fixture/echo"]).status.success());
+    assert_eq!(check("cli").0, "allow");
+    assert_eq!(check("serve").0, "allow");
+    assert_eq!(check("agent").0, "ask");
+}

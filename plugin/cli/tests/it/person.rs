@@ -23,6 +23,12 @@ fn ended(session: &mut PtySession) -> String {
     session.read_line().unwrap().trim().to_owned()
 }
 
+/// The rest of what is shown up to `end`. (What is read is handed out byte by byte, each as a character.)
+fn until(session: &mut PtySession, end: &str) -> String {
+    let bytes = session.exp_string(end).unwrap();
+    String::from_utf8(bytes.chars().map(|byte| u8::try_from(byte).unwrap()).collect()).unwrap()
+}
+
 const ASKED: &str = "Your choice [Enter = no]: ";
 
 /// The number in front of the choice that allows once.
@@ -37,7 +43,7 @@ fn number_of(sheet: &str, label: &str) -> String {
 fn allowed_once_the_result_goes_to_stdout_and_the_question_to_the_terminal() {
     let host = Host::with_server();
     let mut session = at_a_terminal(&host, "$M --json call fixture echo --args '{\"message\":\"hi\"}' > result.json");
-    let sheet = session.exp_string(ASKED).unwrap();
+    let sheet = until(&mut session, ASKED);
     assert!(sheet.contains("echo") && sheet.contains("message"), "{sheet}");
     session.send_line(&number_of(&sheet, "once")).unwrap();
     // The tool is not of read-only class: its name has to be typed.
@@ -111,8 +117,28 @@ fn a_table_fits_the_terminal() {
     let host = Host::with_server();
     let mut session = at_a_terminal(&host, "stty cols 50; $M tools fixture");
     session.exp_string("NAME").unwrap();
-    let table = session.exp_string("ENDED 0").unwrap();
+    let table = until(&mut session, "ENDED 0");
     assert!(table.lines().all(|line| line.trim_end().chars().count() <= 50), "{table}");
     let piped = host.run(&["tools", "fixture"]);
     assert!(stdout(&piped).lines().any(|line| line.chars().count() > 50), "{piped:?}");
+}
+
+#[test]
+fn always_this_tool_is_not_asked_again() {
+    let host = Host::with_server();
+    let mut session = at_a_terminal(&host, "$M call fixture echo --args '{\"a\":1}'");
+    let sheet = until(&mut session, ASKED);
+    session.send_line(&number_of(&sheet, "always allow –")).unwrap();
+    session.exp_string("type the name echo").unwrap();
+    session.send_line("echo").unwrap();
+    // A tool that says nothing of itself counts as destructive: "always" asks a second time.
+    session.exp_string("Type `yes`").unwrap();
+    session.send_line("yes").unwrap();
+    session.exp_string("{\"a\":1}").unwrap();
+    assert_eq!(ended(&mut session), "0");
+    let again = host.run(&["call", "fixture", "echo", "--args", "{\"a\":2}"]);
+    assert_eq!(stdout(&again), "{\"a\":2}\n", "{again:?}");
+    let mut session = at_a_terminal(&host, "$M call fixture echo --args '{\"a\":3}'");
+    session.exp_string("{\"a\":3}").unwrap();
+    assert_eq!(ended(&mut session), "0");
 }
