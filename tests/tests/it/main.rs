@@ -1,6 +1,8 @@
 //! Integration: real child processes, real servers from npm and PyPI, the real `mcp-host` binary.
 
 #[cfg(target_os = "linux")]
+mod calls;
+#[cfg(target_os = "linux")]
 mod cli;
 #[cfg(target_os = "linux")]
 mod leftover;

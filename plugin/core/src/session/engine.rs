@@ -55,7 +55,7 @@ impl Engine {
     }
 
     /// Hands a request over; `None` = the connection is over.
-    #[allow(clippy::disallowed_methods, reason = "this is the one place that sends")]
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that sends")]
     pub(super) async fn send(&self, ticket: Arc<Ticket>) -> Option<InFlight> {
         let mut request = CustomRequest::new(ticket.method, None);
         request.extensions.insert(Rider(ticket));
@@ -80,7 +80,7 @@ impl InFlight {
 
     /// Nobody waits for the answer any more. The server is told, if it can know of the request. Does not wait; may be
     /// called anywhere, also where there is no runtime.
-    #[allow(clippy::disallowed_methods, reason = "this is the one place that sends")]
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that sends")]
     pub(super) fn take_back(self, reason: &'static str) {
         let handle = self.handle;
         self.runtime.spawn(async move {

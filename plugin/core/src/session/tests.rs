@@ -186,10 +186,10 @@ async fn an_approval_that_no_longer_holds_is_not_written() {
     assert!(matches!(result, Err(RequestError::Stale)));
     let of_another_connection = {
         let operation = call(&session, "{}").operation().clone();
-        crate::approval::Approved::for_test(operation, session.generation() + 1)
+        Approved::for_test(operation, session.generation() + 1)
     };
     assert!(matches!(session.request(of_another_connection, holds(), options()).await, Err(RequestError::Stale)));
-    let of_another_server = crate::approval::Approved::for_test(
+    let of_another_server = Approved::for_test(
         Operation::ReadResource { server: ServerId::parse("other").unwrap(), uri: "a:b".to_owned(), listed: true },
         session.generation(),
     );
@@ -448,7 +448,7 @@ async fn a_resource_that_is_not_there_has_its_own_error() {
         let session = session.clone();
         tokio::spawn(async move {
             let operation = Operation::ReadResource { server: server(), uri: "a:b".to_owned(), listed: false };
-            let approved = crate::approval::Approved::for_test(operation, session.generation());
+            let approved = Approved::for_test(operation, session.generation());
             session.request(approved, holds(), options()).await
         })
     };
@@ -470,7 +470,7 @@ async fn a_completion_is_asked_as_the_specification_has_it() {
             argument: ("b".to_owned(), "x".to_owned()),
             context: [("c".to_owned(), "d".to_owned())].into(),
         };
-        let approved = crate::approval::Approved::for_test(operation, asking.generation());
+        let approved = Approved::for_test(operation, asking.generation());
         asking.request(approved, holds(), options()).await
     });
     let mut message = fake.read().await;

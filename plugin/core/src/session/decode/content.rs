@@ -249,7 +249,7 @@ mod tests {
             { "type": "resource", "resource": { "uri": "a:b", "text": "t" } },
             { "type": "resource", "resource": { "uri": "a:b", "mimeType": "x/y", "blob": "aGk=" } },
         ]);
-        let outcome = call_outcome(&server(), &raw(&json!({ "content": blocks.clone(), "isError": true }))).unwrap();
+        let outcome = call_outcome(&server(), &raw(&json!({ "content": blocks, "isError": true }))).unwrap();
         assert!(outcome.is_error);
         assert_eq!(shown(&outcome.content), blocks);
     }
