@@ -359,6 +359,7 @@ export const messages = define({
   'class.read-only.what': { en: 'runs without asking once reviewed', 'zh-CN': '审阅后无需询问即可运行' },
   'class.costly': { en: 'It is costly', 'zh-CN': '代价高' },
   'class.costly.what': { en: 'always asks, whatever the rules say', 'zh-CN': '无论规则如何，总是询问' },
+  'class.costlyBadge': { en: 'costly', 'zh-CN': '代价高' },
   'class.readOnly': { en: 'only reads', 'zh-CN': '只读' },
   'permission.allow': { en: 'runs', 'zh-CN': '直接运行' },
   'permission.ask': { en: 'asks', 'zh-CN': '询问' },
