@@ -14,6 +14,7 @@ include!("command/name.rs");
 use mcp_host_core::error::{Audience, Error, ErrorInfo};
 
 /// An error as an untrusted script may read it.
+#[allow(clippy::needless_pass_by_value, reason = "it is what `map_err` calls")]
 pub(crate) fn for_page(error: Error) -> ErrorInfo {
     tracing::debug!(%error, "a page's request failed");
     error.info(Audience::Page)

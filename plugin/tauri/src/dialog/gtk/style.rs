@@ -37,7 +37,7 @@ pub(super) fn load() {
     let provider = gtk::CssProvider::new();
     match provider.load_from_data(CSS.as_bytes()) {
         Ok(()) => {
-            gtk::StyleContext::add_provider_for_screen(&screen, &provider, gtk::STYLE_PROVIDER_PRIORITY_APPLICATION)
+            gtk::StyleContext::add_provider_for_screen(&screen, &provider, gtk::STYLE_PROVIDER_PRIORITY_APPLICATION);
         }
         Err(error) => tracing::warn!(%error, "the dialog's colours cannot be loaded"),
     }
