@@ -127,7 +127,8 @@ pub(crate) fn open<R: Runtime>(app: &AppHandle<R>) -> Result<()> {
     };
     let mut window = WebviewWindowBuilder::new(app, LABEL, WebviewUrl::CustomProtocol(url))
         .title(title)
-        .inner_size(1080.0, 720.0)
+        .inner_size(1020.0, 640.0)
+        .center()
         .min_inner_size(640.0, 440.0)
         .on_navigation(is_own_address)
         .on_new_window(|_, _| NewWindowResponse::Deny)

@@ -204,6 +204,7 @@ impl Dialog {
         let weak = Rc::downgrade(self);
         self.window.connect_delete_event(move |_, _| {
             if let Some(dialog) = weak.upgrade() {
+                // From here on a withdrawal finds nothing left to close.
                 dialog.report(Answer::Dismissed);
             }
             Propagation::Proceed
@@ -456,6 +457,10 @@ impl Dialog {
     }
 
     fn finish(&self, answer: Answer) {
+        // Once: gtk keeps one pending close and frees the window under a second one.
+        if self.report.borrow().is_none() {
+            return;
+        }
         self.report(answer);
         self.window.hide();
         // Comes back as a delete event, which finds the report gone and lets the window be destroyed.
