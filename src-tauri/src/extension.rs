@@ -40,6 +40,7 @@ pub(crate) struct Extension {
 
 /// What there is to load, in the order of the names.
 #[tauri::command]
+#[allow(clippy::needless_pass_by_value, reason = "a command's arguments are its own")]
 pub(crate) fn list_extensions<R: Runtime>(app: AppHandle<R>) -> Result<Vec<Extension>, String> {
     let folder = folder(&app).map_err(|error| error.to_string())?;
     list(&folder).map_err(|error| format!("the extensions cannot be listed: {error}"))

@@ -268,13 +268,13 @@ mod tests {
             self.seen.push(step);
             if self.hasty > 0 {
                 self.hasty -= 1;
-                return Pressed::Middle;
+                return Middle;
             }
             tokio::time::sleep(STILL).await;
             if self.withdraw_at == Some(self.seen.len()) {
                 self.closed.cancel();
             }
-            self.presses.pop_front().unwrap_or(Pressed::Last)
+            self.presses.pop_front().unwrap_or(Last)
         }
     }
 
