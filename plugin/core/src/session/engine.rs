@@ -138,9 +138,6 @@ impl Transport<RoleClient> for Link {
             }
             Signal::Settled(id) => JsonRpcMessage::response(ServerResult::empty(()), RequestId::Number(id)),
             Signal::Asked { id, method } => JsonRpcMessage::request(question(method), request_id(id)),
-            Signal::TakenBack(id) => JsonRpcMessage::notification(ServerNotification::CancelledNotification(
-                CancelledNotification::new(CancelledNotificationParam::new(Some(request_id(id)), None)),
-            )),
         };
         Some(message)
     }

@@ -8,6 +8,7 @@
 //! Bounded: requests by their callers' permits, the server's own questions by [`QUESTIONS`], everything else by the
 //! events' own limits.
 
+mod notification;
 mod ticket;
 
 use std::{
@@ -23,21 +24,16 @@ pub(super) use ticket::{Gate, Refusal, Ticket};
 
 use super::{
     connect::Handshake,
-    event::{Closed, EventSink, LogLevel, LogLine, SessionEvent},
+    event::{Closed, EventSink},
     output::{Masks, Output},
     wire::{self, Id, Message, find::IdFinder, view, write},
 };
-use crate::{
-    event::ListKind,
-    model::{Progress, Raw},
-};
+use crate::model::Raw;
 
 /// Questions of a server that may be open at once; more are not answered.
 const QUESTIONS: usize = 64;
-/// Bytes of a text inside a notification that are kept.
-const TEXT_KEPT: usize = 4096;
-/// Bytes of a URI in a notification; longer ones are nobody's.
-const URI_LIMIT: usize = 8192;
+/// Bytes of a method's name that are kept.
+const METHOD_KEPT: usize = 256;
 
 /// What the engine is told.
 #[derive(Debug)]
@@ -48,8 +44,6 @@ pub(super) enum Signal {
     Settled(i64),
     /// The server asks something.
     Asked { id: Id, method: String },
-    /// The server takes a question back.
-    TakenBack(Id),
 }
 
 /// What a carrier is to write.
@@ -446,7 +440,7 @@ impl Exchange {
             return;
         }
         state.questions += 1;
-        let signal = Signal::Asked { id, method: view::cut(method, TEXT_KEPT) };
+        let signal = Signal::Asked { id, method: view::cut(method, METHOD_KEPT) };
         if matches!(state.welcome, Welcome::Done(_))
             || matches!(&signal, Signal::Asked { method, .. } if method == "ping")
         {
@@ -455,72 +449,6 @@ impl Exchange {
             state.early.push(signal);
         }
     }
-
-    fn told(&self, method: &str, params: &str) {
-        match method {
-            "notifications/progress" => {
-                if let Some((id, progress)) = read_progress(params)
-                    && let Some(ticket) = self.state().open.get(&id)
-                {
-                    ticket.advance(progress);
-                }
-            }
-            "notifications/message" => self.0.events.push(SessionEvent::Log(self.read_log(params))),
-            "notifications/tools/list_changed" => self.list_changed(ListKind::Tools),
-            "notifications/resources/list_changed" => self.list_changed(ListKind::Resources),
-            "notifications/prompts/list_changed" => self.list_changed(ListKind::Prompts),
-            "notifications/resources/updated" => {
-                if let Some(uri) = view::member(params, "uri").and_then(view::text).filter(|uri| uri.len() <= URI_LIMIT)
-                {
-                    self.0.events.push(SessionEvent::ResourceUpdated(uri));
-                }
-            }
-            "notifications/cancelled" => {
-                let state = self.state();
-                if state.questions > 0
-                    && state.signals.len() < 4 * QUESTIONS
-                    && let Some(id) = view::member(params, "requestId").and_then(Id::read)
-                {
-                    self.signal(state, Signal::TakenBack(id));
-                }
-            }
-            _ => tracing::debug!(method, "a notification that means nothing to us"),
-        }
-    }
-
-    fn list_changed(&self, kind: ListKind) {
-        self.0.events.push(SessionEvent::ListChanged(kind));
-    }
-
-    fn read_log(&self, params: &str) -> LogLine {
-        let (mut level, mut logger, mut text) = (LogLevel::Info, None, String::new());
-        for (key, value) in view::entries(params) {
-            match &*key {
-                "level" => level = view::text(value).and_then(|text| LogLevel::parse(&text)).unwrap_or(level),
-                "logger" => logger = view::text(value).map(|text| view::cut(text, 256)),
-                "data" => text = view::text(value).unwrap_or_else(|| value.to_owned()),
-                _ => {}
-            }
-        }
-        // Cut generously before masking, exactly after it: a secret at the edge is masked whole.
-        let text = view::cut(self.0.mask.apply(&view::cut(text, 2 * TEXT_KEPT)), TEXT_KEPT);
-        LogLine { level, logger, text }
-    }
-}
-
-/// Whose progress it is, and what it says; `None` inside = a sign of life that says nothing.
-fn read_progress(params: &str) -> Option<(i64, Option<Progress>)> {
-    let (mut token, mut progress, mut total, mut message) = (None, None, None, None);
-    for (key, value) in view::entries(params) {
-        match &*key {
-            "progressToken" => token = Id::read(value).and_then(|id| id.ours()),
-            "progress" => progress = view::number(value),
-            "total" => total = view::number(value),
-            "message" => message = view::text(value).map(|text| view::cut(text, TEXT_KEPT)),
-            _ => {}
-        }
-    }
-    Some((token?, progress.map(|progress| Progress { progress, total, message })))
 }
 
 fn refused(code: i64, message: &str) -> String {

@@ -114,9 +114,10 @@ pub(super) fn sweep(folder: &Path) -> io::Result<Sweep> {
 
 /// The groups that had not ended. What cannot be read (the host was killed while writing) is left out.
 fn read(file: &mut File) -> io::Result<Vec<Record>> {
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     file.rewind()?;
-    Read::take(file, SIZE_LIMIT).read_to_string(&mut text)?;
+    Read::take(file, SIZE_LIMIT).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
     let mut open: Vec<Record> = Vec::new();
     for entry in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
         match entry {
