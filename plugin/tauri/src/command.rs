@@ -25,3 +25,6 @@ pub(crate) fn for_page(error: Error) -> ErrorInfo {
 pub(crate) fn for_person(error: Error) -> ErrorInfo {
     error.info(Audience::Person)
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,7 @@ use mcp_host_core::{
 };
 use tauri::ipc::Channel;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     document::Documents,
@@ -62,6 +63,12 @@ impl Hub {
             Ok(Some(Err(error))) => Err(error.clone()),
             Ok(None) | Err(_) => Err(Error::internal("the host is gone")),
         }
+    }
+
+    /// The same, unless the request is taken back first.
+    pub(crate) async fn host_unless(&self, cancel: &CancellationToken) -> Result<Host> {
+        let taken_back = || Error::Cancelled { server: None, what: "the request".to_owned(), sent: false };
+        cancel.run_until_cancelled(self.host()).await.unwrap_or_else(|| Err(taken_back()))
     }
 
     /// The host, if it is open now.

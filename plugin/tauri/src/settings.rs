@@ -139,7 +139,12 @@ pub(crate) fn open<R: Runtime>(app: &AppHandle<R>) -> Result<()> {
     }
     hub.opening.ours.store(true, Ordering::SeqCst);
     match window.build() {
-        Ok(_) => Ok(()),
+        Ok(_) => {
+            if let Some(host) = hub.host_now() {
+                host.admin().settings_opened();
+            }
+            Ok(())
+        }
         Err(error) => {
             hub.opening.closed();
             Err(Error::internal(format!("the settings window cannot be opened: {error}")))

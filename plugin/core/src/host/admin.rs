@@ -165,6 +165,11 @@ impl Admin {
         Ok(())
     }
 
+    /// The settings window was opened: written down, since from there more can be allowed.
+    pub fn settings_opened(&self) {
+        self.inner().note(&Event::SettingsOpened {});
+    }
+
     /// Pauses every call that is not the person's own.
     pub fn set_paused(&self, paused: bool) {
         self.inner().paused.store(paused, Ordering::Relaxed);

@@ -163,6 +163,10 @@ impl Page {
     async fn host(&self) -> Reply<Host> {
         self.hub.host().await.map_err(for_page)
     }
+
+    async fn host_for(&self, slot: &Slot) -> Reply<Host> {
+        self.hub.host_unless(&slot.cancel).await.map_err(for_page)
+    }
 }
 
 /// Which API this is, and which document asks.
@@ -192,7 +196,7 @@ pub(crate) async fn get_server_status(page: Page, input: Input<ServerInput>) -> 
 #[specta::specta]
 pub(crate) async fn connect_server(page: Page, input: Input<ConnectServerInput>) -> Reply<ServerStatus> {
     let (slot, options) = page.begin(None)?;
-    let host = page.host().await?;
+    let host = page.host_for(&slot).await?;
     let status = host.connect_server(&input.0.server_id, &page.caller(), options).await.map_err(for_page)?;
     if slot.cancel.is_cancelled() {
         // The document went while the server came: nobody would ever release this hold.
@@ -213,8 +217,8 @@ pub(crate) async fn disconnect_server(page: Page, input: Input<ServerInput>) -> 
 #[tauri::command]
 #[specta::specta]
 pub(crate) async fn list_tools(page: Page, input: Input<ServerInput>) -> Reply<Vec<ToolSummary>> {
-    let (_slot, options) = page.begin(None)?;
-    let host = page.host().await?;
+    let (slot, options) = page.begin(None)?;
+    let host = page.host_for(&slot).await?;
     host.list_tools(&input.0.server_id, &page.caller(), options).await.map_err(for_page)
 }
 
@@ -227,14 +231,14 @@ pub(crate) async fn call_tool(
     options: Input<Option<Options>>,
     on_progress: Channel<Progress>,
 ) -> Reply<ToolResult> {
-    let (_slot, mut options) = page.begin(options.0)?;
+    let (slot, mut options) = page.begin(options.0)?;
     options.progress = Some(Box::new(move |progress| {
         let _ = on_progress.send(progress);
     }));
     let CallToolInput { server_id, name, arguments: value, arguments_json, approval_token } = input.0;
     let arguments = arguments(value, arguments_json).map_err(for_page)?;
     let call = ToolCall { server: server_id, tool: name, arguments, approval_token };
-    page.host().await?.call_tool(call, page.caller(), options).await.map_err(for_page)
+    page.host_for(&slot).await?.call_tool(call, page.caller(), options).await.map_err(for_page)
 }
 
 /// Asks the person now, and returns a token for exactly this call.
@@ -245,19 +249,19 @@ pub(crate) async fn request_approval(
     input: Input<RequestApprovalInput>,
     options: Input<Option<Options>>,
 ) -> Reply<Approval> {
-    let (_slot, options) = page.begin(options.0)?;
+    let (slot, options) = page.begin(options.0)?;
     let RequestApprovalInput { server_id, name, arguments: value, arguments_json } = input.0;
     let arguments = arguments(value, arguments_json).map_err(for_page)?;
     let call = ToolCall { server: server_id, tool: name, arguments, approval_token: None };
-    page.host().await?.request_approval(call, page.caller(), options).await.map_err(for_page)
+    page.host_for(&slot).await?.request_approval(call, page.caller(), options).await.map_err(for_page)
 }
 
 /// What a server lists as resources.
 #[tauri::command]
 #[specta::specta]
 pub(crate) async fn list_resources(page: Page, input: Input<ServerInput>) -> Reply<Vec<ResourceSummary>> {
-    let (_slot, options) = page.begin(None)?;
-    let host = page.host().await?;
+    let (slot, options) = page.begin(None)?;
+    let host = page.host_for(&slot).await?;
     host.list_resources(&input.0.server_id, &page.caller(), options).await.map_err(for_page)
 }
 
@@ -268,8 +272,8 @@ pub(crate) async fn list_resource_templates(
     page: Page,
     input: Input<ServerInput>,
 ) -> Reply<Vec<ResourceTemplateSummary>> {
-    let (_slot, options) = page.begin(None)?;
-    let host = page.host().await?;
+    let (slot, options) = page.begin(None)?;
+    let host = page.host_for(&slot).await?;
     host.list_resource_templates(&input.0.server_id, &page.caller(), options).await.map_err(for_page)
 }
 
@@ -281,9 +285,9 @@ pub(crate) async fn read_resource(
     input: Input<ReadResourceInput>,
     options: Input<Option<Options>>,
 ) -> Reply<ResourceContent> {
-    let (_slot, options) = page.begin(options.0)?;
+    let (slot, options) = page.begin(options.0)?;
     let ReadResourceInput { server_id, uri } = input.0;
-    page.host().await?.read_resource(&server_id, &uri, page.caller(), options).await.map_err(for_page)
+    page.host_for(&slot).await?.read_resource(&server_id, &uri, page.caller(), options).await.map_err(for_page)
 }
 
 /// Watches a resource; returns the subscription, for `unsubscribe_resource`.
@@ -296,7 +300,7 @@ pub(crate) async fn subscribe_resource(
 ) -> Reply<u32> {
     let (slot, options) = page.begin(None)?;
     let ReadResourceInput { server_id, uri } = input.0;
-    let host = page.host().await?;
+    let host = page.host_for(&slot).await?;
     let server = host.server_status(&server_id, Audience::Page).map_err(for_page)?.id;
     let documents = &page.hub.documents;
     // First ours, then the server's: no change is missed in between.
@@ -326,8 +330,8 @@ pub(crate) async fn unsubscribe_resource(page: Page, input: Input<SubscriptionIn
 #[tauri::command]
 #[specta::specta]
 pub(crate) async fn list_prompts(page: Page, input: Input<ServerInput>) -> Reply<Vec<PromptSummary>> {
-    let (_slot, options) = page.begin(None)?;
-    let host = page.host().await?;
+    let (slot, options) = page.begin(None)?;
+    let host = page.host_for(&slot).await?;
     host.list_prompts(&input.0.server_id, &page.caller(), options).await.map_err(for_page)
 }
 
@@ -339,10 +343,10 @@ pub(crate) async fn get_prompt(
     input: Input<GetPromptInput>,
     options: Input<Option<Options>>,
 ) -> Reply<PromptContent> {
-    let (_slot, options) = page.begin(options.0)?;
+    let (slot, options) = page.begin(options.0)?;
     let GetPromptInput { server_id, name, arguments: value } = input.0;
     let arguments = arguments(value, None).map_err(for_page)?;
-    page.host().await?.get_prompt(&server_id, &name, arguments, page.caller(), options).await.map_err(for_page)
+    page.host_for(&slot).await?.get_prompt(&server_id, &name, arguments, page.caller(), options).await.map_err(for_page)
 }
 
 /// Completes an argument of a prompt or a resource template.
@@ -353,10 +357,10 @@ pub(crate) async fn complete(
     input: Input<CompleteInput>,
     options: Input<Option<Options>>,
 ) -> Reply<Completion> {
-    let (_slot, options) = page.begin(options.0)?;
+    let (slot, options) = page.begin(options.0)?;
     let CompleteInput { server_id, r#ref: target, argument, context } = input.0;
     let argument = (argument.name, argument.value);
-    let host = page.host().await?;
+    let host = page.host_for(&slot).await?;
     host.complete(&server_id, target, argument, context.unwrap_or_default(), page.caller(), options)
         .await
         .map_err(for_page)
