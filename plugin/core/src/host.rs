@@ -21,10 +21,17 @@ use std::{
 };
 
 use tokio::sync::{broadcast, watch};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::{
+    sync::CancellationToken,
+    task::{TaskTracker, task_tracker::TaskTrackerToken},
+};
 use zeroize::Zeroizing;
 
-use self::{connect::Want, rulebook::Rulebook, server::Server};
+use self::{
+    connect::{InFlight, Want},
+    rulebook::Rulebook,
+    server::Server,
+};
 
 pub use admin::{Admin, GrantTarget, NewRule, ServerChange};
 pub use build::HostBuilder;
@@ -46,6 +53,9 @@ use crate::{
 
 /// How long the ends of all servers may take: stdin closed, SIGTERM, SIGKILL, and some room.
 const LONGEST_END: Duration = Duration::from_secs(10);
+
+/// How long the requests under way may take to write down their end.
+const LONGEST_LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Requests that the scripts of the page may have under way.
 const PAGE_CALLS: usize = 64;
@@ -142,6 +152,8 @@ pub(crate) struct Inner {
     closing: CancellationToken,
     /// Starts and ends of servers that are under way: a shutdown waits for them, so that no process is left.
     ending: TaskTracker,
+    /// Requests under way: a shutdown waits for them, so that the log has the end of each.
+    requests: TaskTracker,
 }
 
 impl Host {
@@ -163,6 +175,7 @@ impl Host {
     /// Ends every server and closes the log (`run_completed`). Idempotent.
     pub async fn shutdown(&self) {
         self.0.closing.cancel();
+        self.0.calls().values().for_each(CancellationToken::cancel);
         let servers: Vec<_> = self.0.servers().values().cloned().collect();
         for server in servers {
             let session = server.state().stop();
@@ -175,6 +188,12 @@ impl Host {
         tokio::select! {
             () = self.0.ending.wait() => {}
             () = self.0.clock.sleep(LONGEST_END) => tracing::warn!("a server did not end in time"),
+        }
+        // Each of them writes down how it ended. One that nobody polls any more must not hold this up.
+        self.0.requests.close();
+        tokio::select! {
+            () = self.0.requests.wait() => {}
+            () = self.0.clock.sleep(LONGEST_LAST_WORDS) => tracing::warn!("a request did not end in time"),
         }
         let inner = self.0.clone();
         // A few syncs of the disk.
@@ -209,6 +228,7 @@ impl Host {
     pub async fn connect_server(&self, server: &str, caller: &Caller, options: RequestOptions) -> Result<ServerStatus> {
         let server = self.0.server(server)?;
         let call = self.0.enter(caller, &options)?;
+        let _in_flight = InFlight::enter(&self.0, &server);
         self.0
             .limited(
                 &options,
@@ -216,7 +236,18 @@ impl Host {
                 self.0.connect(&server, Want::Connect(caller.kind()), call.cancel()),
             )
             .await?;
-        server.state().holds.insert(caller.clone());
+        {
+            let mut state = server.state();
+            // A document that is gone meanwhile holds nothing.
+            if call.cancel().is_cancelled() {
+                return Err(Error::Cancelled {
+                    server: Some(server.id.clone()),
+                    what: format!("connecting `{}`", server.id),
+                    sent: false,
+                });
+            }
+            state.holds.insert(caller.clone());
+        }
         Ok(self.0.status(&server, audience_of(caller)))
     }
 
@@ -233,6 +264,7 @@ impl Host {
     pub async fn list_tools(&self, server: &str, caller: &Caller, options: RequestOptions) -> Result<Vec<ToolSummary>> {
         let server = self.0.server(server)?;
         let call = self.0.enter(caller, &options)?;
+        let _in_flight = InFlight::list(&self.0, &server);
         let list = self.0.limited(&options, &listing(&server), self.0.tools(&server, caller, call.cancel())).await?;
         list.items.iter().map(|tool| self.0.tool_summary(&server, tool, caller)).collect()
     }
@@ -246,6 +278,7 @@ impl Host {
     ) -> Result<Vec<ResourceSummary>> {
         let server = self.0.server(server)?;
         let call = self.0.enter(caller, &options)?;
+        let _in_flight = InFlight::list(&self.0, &server);
         let list =
             self.0.limited(&options, &listing(&server), self.0.resources(&server, caller, call.cancel())).await?;
         Ok(list.items.clone())
@@ -260,6 +293,7 @@ impl Host {
     ) -> Result<Vec<ResourceTemplateSummary>> {
         let server = self.0.server(server)?;
         let call = self.0.enter(caller, &options)?;
+        let _in_flight = InFlight::list(&self.0, &server);
         let list =
             self.0.limited(&options, &listing(&server), self.0.templates(&server, caller, call.cancel())).await?;
         Ok(list.items.clone())
@@ -274,6 +308,7 @@ impl Host {
     ) -> Result<Vec<PromptSummary>> {
         let server = self.0.server(server)?;
         let call = self.0.enter(caller, &options)?;
+        let _in_flight = InFlight::list(&self.0, &server);
         let list = self.0.limited(&options, &listing(&server), self.0.prompts(&server, caller, call.cancel())).await?;
         Ok(list.items.clone())
     }
@@ -370,9 +405,6 @@ impl Inner {
 
     /// Enters a request into the list of calls under way.
     fn enter(self: &Arc<Self>, caller: &Caller, options: &RequestOptions) -> Result<Underway> {
-        if self.closing.is_cancelled() {
-            return Err(Error::internal("the host is shutting down"));
-        }
         let id = match &options.call_id {
             Some(id) => id.clone(),
             None => CallId::random()?,
@@ -380,6 +412,10 @@ impl Inner {
         let cancel = options.cancel.child_token();
         let key = (caller.clone(), id);
         let mut calls = self.calls();
+        // Under the lock, so that a shutdown finds this one or this one finds the shutdown.
+        if self.closing.is_cancelled() {
+            return Err(Error::internal("the host is shutting down"));
+        }
         let of_page = |(caller, _): &&(Caller, CallId)| caller.kind() == CallerKind::Page;
         if caller.kind() == CallerKind::Page && calls.keys().filter(of_page).count() >= PAGE_CALLS {
             return Err(Error::RateLimited {
@@ -392,7 +428,7 @@ impl Inner {
             return Err(Error::invalid_input("/callId", "a call with this `callId` is under way already"));
         }
         calls.insert(key.clone(), cancel.clone());
-        Ok(Underway { inner: self.clone(), key, cancel })
+        Ok(Underway { inner: self.clone(), key, cancel, _counted: self.requests.token() })
     }
 }
 
@@ -401,6 +437,7 @@ pub(crate) struct Underway {
     inner: Arc<Inner>,
     key: (Caller, CallId),
     cancel: CancellationToken,
+    _counted: TaskTrackerToken,
 }
 
 impl Underway {

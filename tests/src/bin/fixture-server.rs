@@ -17,6 +17,7 @@
 //! | `crowd` | leaves a child in its group, and one outside of it |
 //! | `endless` | one page of tools with the same cursor for ever |
 //! | `pages COUNT` | that many tools, fifty a page |
+//! | `drifting FILE` | tools described by the text of a file |
 //! | `odd` | tools of which some cannot be used |
 //!
 //! `FIXTURE_TRACE` names a file that gets a line for each start and each message read.
@@ -142,6 +143,15 @@ impl Server {
                 } else {
                     json!({ "tools": tools })
                 }
+            }
+            "drifting" => {
+                let text = std::fs::read_to_string(&self.argument).unwrap_or_default();
+                let described = |name: &str| {
+                    let mut tool = tool(name);
+                    tool["description"] = text.trim().into();
+                    tool
+                };
+                json!({ "tools": TOOLS.map(described) })
             }
             "odd" => {
                 let mut tools: Vec<_> = (0..17).map(|n| tool(&format!("t{n}"))).collect();

@@ -5,6 +5,8 @@ mod calls;
 #[cfg(target_os = "linux")]
 mod cli;
 #[cfg(target_os = "linux")]
+mod host;
+#[cfg(target_os = "linux")]
 mod leftover;
 #[cfg(target_os = "linux")]
 mod session;

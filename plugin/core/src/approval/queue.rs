@@ -129,26 +129,42 @@ impl Queue {
         // The dialog goes away when this future ends for whatever reason.
         let closed = CancellationToken::new();
         let _close = closed.clone().drop_guard();
-        let answer = prompter.show(sheet, seen, closed);
-        let out_of_time = async {
-            // A dialog that is never mapped must not hold the line for ever either.
+        let mut answer = prompter.show(sheet, seen, closed);
+        let mut shown = Some(shown);
+        // A dialog that is never mapped must not hold the line for ever either.
+        let mut time_left = self.clock.sleep(LONGEST_WAIT + time_to_answer);
+        loop {
+            let sight = async {
+                match &mut shown {
+                    Some(shown) => shown.await.is_ok(),
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
-                shown = shown => if shown.is_ok() { on_shown() },
-                () = self.clock.sleep(LONGEST_WAIT) => {}
+                biased;
+                () = place.withdraw.cancelled() => return Outcome::Withdrawn,
+                seen = sight => {
+                    shown = None;
+                    if seen {
+                        on_shown();
+                    }
+                    time_left = self.clock.sleep(time_to_answer);
+                }
+                answer = &mut answer => {
+                    // Seen and answered in one breath: it was seen all the same.
+                    if shown.is_some_and(|mut shown| shown.try_recv().is_ok()) {
+                        on_shown();
+                    }
+                    return match answer {
+                        // Withdrawn and answered at once: withdrawn.
+                        _ if place.withdraw.is_cancelled() => Outcome::Withdrawn,
+                        Answer::Chosen(choice) => Outcome::Chosen(choice),
+                        Answer::Dismissed => Outcome::Dismissed,
+                        Answer::Unavailable => Outcome::Unavailable,
+                    };
+                }
+                () = &mut time_left => return Outcome::TimedOut,
             }
-            self.clock.sleep(time_to_answer).await;
-        };
-        tokio::select! {
-            biased;
-            () = place.withdraw.cancelled() => Outcome::Withdrawn,
-            answer = answer => match answer {
-                // Withdrawn and answered at once: withdrawn.
-                _ if place.withdraw.is_cancelled() => Outcome::Withdrawn,
-                Answer::Chosen(choice) => Outcome::Chosen(choice),
-                Answer::Dismissed => Outcome::Dismissed,
-                Answer::Unavailable => Outcome::Unavailable,
-            },
-            () = out_of_time => Outcome::TimedOut,
         }
     }
 

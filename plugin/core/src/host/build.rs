@@ -156,6 +156,7 @@ impl HostBuilder {
             paused: false.into(),
             closing: CancellationToken::new(),
             ending: TaskTracker::new(),
+            requests: TaskTracker::new(),
         });
         if self.origin == Origin::App {
             inner.follow_configuration();
@@ -264,6 +265,7 @@ impl Inner {
             let inner = self.clone();
             tokio::spawn(async move {
                 let cancel = inner.closing.child_token();
+                let _in_flight = super::connect::InFlight::enter(&inner, &server);
                 let want = super::connect::Want::Connect(CallerKind::Settings);
                 match inner.connect(&server, want, &cancel).await {
                     Ok(_) => {

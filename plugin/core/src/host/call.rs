@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Approval, Host, Inner, RequestOptions, ToolCall, Underway,
     connect::{InFlight, Want},
-    look::disabled,
+    look::{Spent, disabled},
     server::Server,
 };
 use crate::{
@@ -97,6 +97,8 @@ struct Passage {
     server: Arc<Server>,
     caller: Caller,
     underway: Underway,
+    /// Keeps the connection while this is on its way.
+    _in_flight: InFlight,
     budget: Budget,
     token: Option<String>,
     /// In a lock only so that a passage can be shared by reference.
@@ -118,8 +120,7 @@ impl Host {
         let server = passage.server.id.clone();
         let call_id = passage.underway.id().clone();
         let operation = Operation::CallTool { server: server.clone(), tool, arguments };
-        let read_only = self.0.only_reads(&server, &operation);
-        let (reply, sent) = passage.send(operation, session, read_only).await?;
+        let (reply, sent) = passage.send(operation, session).await?;
         let duration = reply.duration;
         let outcome = match decode::call_outcome(&server, &reply.raw) {
             Ok(outcome) => outcome,
@@ -287,6 +288,7 @@ impl Host {
             listed: passage.lists(uri).await,
         };
         let server = passage.server.clone();
+        let cancel = passage.underway.cancel().clone();
         let first = server.state().subscriptions.get(uri).is_none_or(|who| who.is_empty());
         if first {
             passage.ask(operation, session, |_, _| Ok(())).await?;
@@ -301,7 +303,11 @@ impl Host {
                 Err(error) => return Err(blocked(requested, error)),
             }
         }
-        server.state().subscriptions.entry(uri.to_owned()).or_default().insert(caller);
+        let mut state = server.state();
+        // A document that is gone meanwhile is told nothing.
+        if !cancel.is_cancelled() {
+            state.subscriptions.entry(uri.to_owned()).or_default().insert(caller);
+        }
         Ok(())
     }
 
@@ -333,6 +339,7 @@ impl Host {
         let budget = Budget::new(&self.0.clock, options.timeout);
         let underway = self.0.enter(&caller, &options)?;
         Ok(Passage {
+            _in_flight: InFlight::enter(&self.0, &server),
             inner: self.0.clone(),
             server,
             caller,
@@ -450,7 +457,7 @@ impl Passage {
         decode: impl Fn(&ServerId, &json::Raw) -> Result<T>,
     ) -> Result<T> {
         let server = self.server.id.clone();
-        let (reply, sent) = self.send(operation, session, true).await?;
+        let (reply, sent) = self.send(operation, session).await?;
         match decode(&server, &reply.raw) {
             Ok(value) => {
                 let bytes = reply.raw.as_str().len() as u64;
@@ -491,10 +498,8 @@ impl Passage {
         &mut self,
         operation: Operation,
         session: Arc<Session>,
-        read_only: bool,
     ) -> Result<(session::Reply, crate::audit::Sent)> {
         let requested = self.requested(&operation)?;
-        let in_flight = InFlight::enter(&self.inner, &self.server);
         let what = gate::describe(&operation);
         if let Err(error) = self.inner.look_at_rate(&self.server.id, &operation, &self.caller) {
             return Err(blocked(requested, error));
@@ -523,7 +528,7 @@ impl Passage {
         };
         // What was decided may be outdated by the wait: it is decided anew until it is true at this moment.
         let held = loop {
-            let token = self.token.as_deref();
+            let token = Spent::No(self.token.as_deref());
             if let Some(revision) = self.inner.still_holds(&self.server, &approved, session.generation(), token) {
                 break revision;
             }
@@ -532,11 +537,12 @@ impl Passage {
                 Err(error) => return Err(blocked(requested, error)),
             };
         };
-        let revision = match self.inner.consume(&self.server, &approved, self.token.as_deref(), held) {
-            Ok(revision) => revision,
+        let (revision, spent) = match self.inner.consume(&self.server, &approved, self.token.as_deref(), held) {
+            Ok(spent) => spent,
             Err(error) => return Err(blocked(requested, error)),
         };
         let rule = approved.granted().rule.clone();
+        let read_only = self.inner.only_reads(&self.server.id, approved.operation());
         let sent = requested.started(&rule, read_only).await?;
         let started = self.inner.clock.monotonic();
         let options = match self.options(&operation) {
@@ -546,12 +552,14 @@ impl Passage {
                 return Err(error);
             }
         };
-        // At the moment of writing the token is used up already: what is compared is everything else.
+        // At the moment of writing a token or a `once` rule is used up already: what is compared is everything else.
         let (inner, server, generation) = (self.inner.clone(), self.server.clone(), session.generation());
-        let recheck: session::Recheck =
-            Arc::new(move |approved: &Approved| inner.is_unchanged(&server, approved, generation, revision));
+        let recheck: session::Recheck = Arc::new(move |approved: &Approved| {
+            // Rules that were made meanwhile, for other calls most of the time, are looked at.
+            inner.is_unchanged(&server, approved, generation, revision)
+                || inner.still_holds(&server, approved, generation, Spent::Yes(spent)).is_some()
+        });
         let outcome = session.request(approved, recheck, options).await;
-        drop(in_flight);
         match outcome {
             Ok(reply) => Ok((reply, sent)),
             Err(error) => {

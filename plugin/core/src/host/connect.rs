@@ -48,6 +48,10 @@ impl Inner {
         if !config.enabled {
             return Err(Error::ServerDisabled { server: server.id.clone() });
         }
+        tokio::select! {
+            () = server.settled() => {}
+            () = cancel.cancelled() => return Err(cancelled(server)),
+        }
         if let Some(session) = server.session() {
             return Ok(session);
         }
@@ -67,11 +71,15 @@ impl Inner {
         }
         self.may_start(server, want)?;
         let (inner, of) = (self.clone(), server.clone());
-        let run = server.connecting.join(|| inner.ending.clone().track_future(inner.start(of)));
-        let what = || format!("connecting `{}`", server.id);
+        let run = server.connecting.join(|| {
+            // Before its task first runs, so that whoever stops the server meanwhile stops this.
+            let cancel = inner.closing.child_token();
+            of.state().phase = Phase::Connecting(cancel.clone());
+            inner.ending.clone().track_future(inner.start(of, cancel))
+        });
         tokio::select! {
             outcome = run => outcome.unwrap_or_else(|| Err(Error::internal("the task that connects ended"))),
-            () = cancel.cancelled() => Err(Error::Cancelled { server: Some(server.id.clone()), what: what(), sent: false }),
+            () = cancel.cancelled() => Err(cancelled(server)),
         }
     }
 
@@ -130,9 +138,7 @@ impl Inner {
     }
 
     /// One start: launch, shake hands, keep. Runs in a task of its own.
-    async fn start(self: Arc<Self>, server: Arc<Server>) -> Result<Arc<Session>> {
-        let cancel = self.closing.child_token();
-        server.state().phase = Phase::Connecting(cancel.clone());
+    async fn start(self: Arc<Self>, server: Arc<Server>, cancel: CancellationToken) -> Result<Arc<Session>> {
         self.status_changed(&server);
         let outcome = self.launch(&server, cancel.clone()).await;
         let outcome = {
@@ -141,11 +147,7 @@ impl Inner {
                 // Everybody let go of it meanwhile, or the entry changed.
                 Ok((session, _)) if cancel.is_cancelled() => {
                     self.ending.spawn(async move { session.close().await });
-                    Err(Error::Cancelled {
-                        server: Some(server.id.clone()),
-                        what: format!("connecting `{}`", server.id),
-                        sent: false,
-                    })
+                    Err(cancelled(&server))
                 }
                 Ok((session, events)) => {
                     let session = Arc::new(session);
@@ -209,26 +211,30 @@ impl Inner {
     }
 
     /// Everything that one connection says unasked, until it ends.
-    async fn listen(self: Arc<Self>, server: Arc<Server>, session: Arc<Session>, mut events: Events) {
+    async fn listen(self: Arc<Self>, server: Arc<Server>, session: Arc<Session>, events: Events) {
+        let closed = self.hear(&server, &session, events).await;
+        self.ended(&server, &session, closed).await;
+        server.moved.notify_waiters();
+    }
+
+    async fn hear(self: &Arc<Self>, server: &Arc<Server>, session: &Arc<Session>, mut events: Events) -> Closed {
         while let Some(event) = events.next().await {
             match event {
                 SessionEvent::ListChanged(kind) => {
                     server.outdate(kind);
-                    self.refresh(&server, &session, kind);
+                    self.refresh(server, session, kind);
                 }
-                SessionEvent::ResourceUpdated(uri) => self.resource_updated(&server, uri),
+                SessionEvent::ResourceUpdated(uri) => self.resource_updated(server, uri),
                 SessionEvent::UpdatesDropped(_) => {
                     let all: Vec<String> = server.state().subscriptions.keys().cloned().collect();
-                    all.into_iter().for_each(|uri| self.resource_updated(&server, uri));
+                    all.into_iter().for_each(|uri| self.resource_updated(server, uri));
                 }
                 SessionEvent::Log(line) => server.state().keep_log(self.clock.now(), line),
                 SessionEvent::LogsDropped(count) => tracing::debug!(server = %server.id, count, "log messages dropped"),
-                SessionEvent::Closed(closed) => {
-                    self.ended(&server, &session, closed).await;
-                    return;
-                }
+                SessionEvent::Closed(closed) => return closed,
             }
         }
+        session.closed().await
     }
 
     async fn ended(&self, server: &Arc<Server>, session: &Arc<Session>, closed: Closed) {
@@ -307,16 +313,29 @@ impl Inner {
     }
 }
 
-/// A request under way: the connection is not ended for want of holds while there is one.
+/// A request under way, from before it is connected to its end: the connection is not ended for want of holds meanwhile.
 pub(super) struct InFlight {
     inner: Arc<Inner>,
     server: Arc<Server>,
+    /// The connection was nobody's when this began, and is left as it was found.
+    leaves: bool,
 }
 
 impl InFlight {
+    /// A request that needs the connection for itself.
     pub(super) fn enter(inner: &Arc<Inner>, server: &Arc<Server>) -> Self {
         server.state().in_flight += 1;
-        Self { inner: inner.clone(), server: server.clone() }
+        Self { inner: inner.clone(), server: server.clone(), leaves: false }
+    }
+
+    /// A list, which a call is likely to follow.
+    pub(super) fn list(inner: &Arc<Inner>, server: &Arc<Server>) -> Self {
+        let leaves = {
+            let mut state = server.state();
+            state.in_flight += 1;
+            state.in_flight == 1 && state.holds.is_empty()
+        };
+        Self { inner: inner.clone(), server: server.clone(), leaves }
     }
 }
 
@@ -325,12 +344,16 @@ impl Drop for InFlight {
         let ending = {
             let mut state = self.server.state();
             state.in_flight = state.in_flight.saturating_sub(1);
-            if state.in_flight == 0 && state.holds.is_empty() { state.stop() } else { None }
+            if state.in_flight == 0 && state.holds.is_empty() && !self.leaves { state.stop() } else { None }
         };
         if let Some(session) = ending {
             self.inner.close_behind(&self.server, session);
         }
     }
+}
+
+fn cancelled(server: &Server) -> Error {
+    Error::Cancelled { server: Some(server.id.clone()), what: format!("connecting `{}`", server.id), sent: false }
 }
 
 fn refuse_failed(server: &Server, state: &State) -> Result<()> {

@@ -29,6 +29,15 @@ impl<T: Clone + Send + Sync + 'static> Flight<T> {
         outcome.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone())
     }
 
+    /// Ends when no run is under way.
+    pub(super) async fn landed(&self) {
+        let outcome = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(mut outcome) = outcome {
+            // An error is a task that died, which is over too.
+            let _ = outcome.wait_for(Option::is_some).await;
+        }
+    }
+
     fn start<W>(&self, work: impl FnOnce() -> W) -> watch::Receiver<Option<T>>
     where
         W: Future<Output = T> + Send + 'static,

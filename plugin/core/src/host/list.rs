@@ -20,6 +20,16 @@ use crate::{
 /// Between two refreshes of one list.
 const REFRESH_PAUSE: Duration = Duration::from_millis(500);
 
+/// What one fetch brought, and as of when.
+#[derive(Debug)]
+pub(super) struct Fetched<T> {
+    /// The connection that was asked.
+    generation: u64,
+    /// How often the server had said that the list changed.
+    changes: u64,
+    list: Result<Arc<Listed<T>>>,
+}
+
 /// How one kind of list is fetched and kept. The four kinds differ in nothing else.
 trait Kind: Sized + Send + Sync + 'static {
     const KIND: ListKind;
@@ -169,26 +179,48 @@ impl Inner {
         if let Some(list) = T::list(server).fresh(session.generation()) {
             return Ok(list);
         }
-        let (inner, of, over) = (self.clone(), server.clone(), session.clone());
-        let fetch = || async move {
-            let list = match T::fetch(&over).await {
-                // It declared the capability and does not know the method: it has none.
-                Err(Error::ServerError { jsonrpc_code: -32601, .. }) => nothing(),
-                outcome => outcome?,
+        let wanted = T::list(server).changes();
+        loop {
+            let (inner, of, over) = (self.clone(), server.clone(), session.clone());
+            let fetch = || async move {
+                let changes = T::list(&of).changes();
+                Arc::new(Fetched {
+                    generation: over.generation(),
+                    changes,
+                    list: inner.fetch_list::<T>(&of, &over, changes).await,
+                })
             };
-            let list = Arc::new(list);
-            T::kept(&of, &list);
-            let before = T::list(&of).keep(list.clone(), over.generation());
-            let changed = before.as_ref().is_none_or(|before| {
-                before.items.len() != list.items.len()
-                    || !before.items.iter().zip(&list.items).all(|(a, b)| T::same(a, b))
-            });
-            if changed {
-                inner.list_changed::<T>(&of, before.is_some());
+            let Some(fetched) = T::list(server).flight.join(fetch).await else {
+                return Err(Error::internal("the task that lists ended"));
+            };
+            // A run that began before the change, or over an older connection, is not the one that is wanted.
+            if fetched.generation >= session.generation() && fetched.changes >= wanted {
+                return fetched.list.clone();
             }
-            Ok(list)
+        }
+    }
+
+    async fn fetch_list<T: Kind>(
+        self: &Arc<Self>,
+        server: &Arc<Server>,
+        session: &Session,
+        changes: u64,
+    ) -> Result<Arc<Listed<T>>> {
+        let list = match T::fetch(session).await {
+            // It declared the capability and does not know the method: it has none.
+            Err(Error::ServerError { jsonrpc_code: -32601, .. }) => nothing(),
+            outcome => outcome?,
         };
-        T::list(server).flight.join(fetch).await.unwrap_or_else(|| Err(Error::internal("the task that lists ended")))
+        let list = Arc::new(list);
+        T::kept(server, &list);
+        let before = T::list(server).keep(list.clone(), session.generation(), changes);
+        let changed = before.as_ref().is_none_or(|before| {
+            before.items.len() != list.items.len() || !before.items.iter().zip(&list.items).all(|(a, b)| T::same(a, b))
+        });
+        if changed {
+            self.list_changed::<T>(server, before.is_some());
+        }
+        Ok(list)
     }
 
     fn list_changed<T: Kind>(self: &Arc<Self>, server: &Arc<Server>, known_before: bool) {

@@ -43,6 +43,15 @@ struct Case<'a> {
     prompter: bool,
 }
 
+/// Whether what an approval uses up is used up already.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Spent<'a> {
+    /// Not yet; the token, if the caller gave one.
+    No(Option<&'a str>),
+    /// By the call it was granted to. `true`: a token or a `once` rule, which would not be found again.
+    Yes(bool),
+}
+
 impl Inner {
     /// The fingerprint of an entry's launch.
     pub(super) fn fingerprint(&self, launch: &Launch) -> Result<String> {
@@ -325,7 +334,7 @@ impl Inner {
         server: &Server,
         approved: &Approved,
         generation: u64,
-        token: Option<&str>,
+        spent: Spent<'_>,
     ) -> Option<u64> {
         let granted = approved.granted();
         // A rule's place in the order is looked at only where there may be another.
@@ -335,10 +344,14 @@ impl Inner {
         if granted.deadline <= self.clock.now() || granted.generation != generation {
             return None;
         }
+        let token = match spent {
+            Spent::No(token) => token,
+            Spent::Yes(_) => None,
+        };
         let (look, _) = self.look_as(server, approved.operation(), &granted.caller, generation, token, true).ok()?;
         let same =
             look.basis.fingerprint == granted.fingerprint && look.basis.definition_hash == granted.definition_hash;
-        let answered = granted.rule.starts_with("answer:");
+        let answered = granted.rule.starts_with("answer:") || matches!(spent, Spent::Yes(true));
         let allowed = match look.ruling {
             Ruling::Allow(_) => true,
             // The person's answer stands where they would be asked again, and only there.
@@ -369,14 +382,16 @@ impl Inner {
 
     /// What is given up for the call that is about to be sent: its place under the rate limit, its token, its `once` rule.
     ///
-    /// Returns the revision that the rules have if nothing but that happened to them since `revision`.
+    /// Returns the revision that the rules have if nothing but that happened to them since `revision`, and whether a token or a
+    /// `once` rule was used up.
     pub(super) fn consume(
         &self,
         server: &Server,
         approved: &Approved,
         token: Option<&str>,
         mut revision: u64,
-    ) -> Result<u64> {
+    ) -> Result<(u64, bool)> {
+        let mut spent = false;
         let operation = approved.operation();
         let granted = approved.granted();
         let kind = granted.caller.kind();
@@ -402,6 +417,7 @@ impl Inner {
                     server: Some(server.id.clone()),
                     why: refusal.as_str(),
                 })?;
+                spent = true;
                 self.note(&Event::TokenUsed(TokenChange {
                     server: server.id.clone(),
                     tool_name: tool.name.clone(),
@@ -432,13 +448,14 @@ impl Inner {
                         });
                     };
                     revision = revision.wrapping_add(step);
+                    spent = true;
                     self.note(&Event::RuleConsumed(rule_change(&rule, kind)));
                 } else {
                     self.rulebook.count_use(&id);
                 }
             }
         }
-        Ok(revision)
+        Ok((revision, spent))
     }
 
     /// Looks at the rate limit without taking a place.

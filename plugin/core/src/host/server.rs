@@ -41,6 +41,8 @@ pub(super) struct Server {
     pub(super) output: Output,
     /// Connecting is single-flight.
     pub(super) connecting: Flight<Result<Arc<Session>>>,
+    /// A connection has ended, and the state says so.
+    pub(super) moved: tokio::sync::Notify,
     /// Its lists, each fetched by one at a time.
     pub(super) tools: List<ToolDefinition>,
     pub(super) resources: List<ResourceSummary>,
@@ -172,7 +174,7 @@ impl Refreshes {
 /// A last known list.
 #[derive(Debug)]
 pub(super) struct List<T> {
-    pub(super) flight: Flight<Result<Arc<Listed<T>>>>,
+    pub(super) flight: Flight<Arc<super::list::Fetched<T>>>,
     last: Mutex<Known<T>>,
 }
 
@@ -181,11 +183,13 @@ struct Known<T> {
     items: Option<Arc<Listed<T>>>,
     /// The connection that it is of; `None` = the server said that it changed.
     of: Option<u64>,
+    /// How often the server said that it changed.
+    changes: u64,
 }
 
 impl<T> Default for List<T> {
     fn default() -> Self {
-        Self { flight: Flight::default(), last: Mutex::new(Known { items: None, of: None }) }
+        Self { flight: Flight::default(), last: Mutex::new(Known { items: None, of: None, changes: 0 }) }
     }
 }
 
@@ -201,16 +205,24 @@ impl<T> List<T> {
         known.items.clone().filter(|_| known.of == Some(generation))
     }
 
-    /// Keeps a new list; returns the one before.
-    pub(super) fn keep(&self, items: Arc<Listed<T>>, generation: u64) -> Option<Arc<Listed<T>>> {
+    /// How often the server has said that it changed.
+    pub(super) fn changes(&self) -> u64 {
+        self.known().changes
+    }
+
+    /// Keeps a new list, which was asked for after so many changes; returns the one before.
+    pub(super) fn keep(&self, items: Arc<Listed<T>>, generation: u64, changes: u64) -> Option<Arc<Listed<T>>> {
         let mut known = self.known();
-        known.of = Some(generation);
+        // What changed while it was fetched may be missing in it.
+        known.of = Some(generation).filter(|_| known.changes == changes);
         known.items.replace(items)
     }
 
     /// The server says that it changed.
     pub(super) fn outdate(&self) {
-        self.known().of = None;
+        let mut known = self.known();
+        known.of = None;
+        known.changes += 1;
     }
 
     fn known(&self) -> MutexGuard<'_, Known<T>> {
@@ -225,6 +237,7 @@ impl Server {
             id: config.id.clone(),
             output: Output::default(),
             connecting: Flight::default(),
+            moved: tokio::sync::Notify::new(),
             tools: List::default(),
             resources: List::default(),
             templates: List::default(),
@@ -276,6 +289,21 @@ impl Server {
         match &self.state().phase {
             Phase::Connected(session) if session.is_open() => Some(session.clone()),
             _ => None,
+        }
+    }
+
+    /// Ends when no end of a connection and no start that was called off is still under way: what is decided then rests
+    /// on what happened, not on what is about to be noticed.
+    pub(super) async fn settled(&self) {
+        loop {
+            let mut moved = std::pin::pin!(self.moved.notified());
+            moved.as_mut().enable();
+            let phase = self.state().phase.clone();
+            match phase {
+                Phase::Connected(session) if !session.is_open() => moved.await,
+                Phase::Connected(_) | Phase::Connecting(_) => return,
+                Phase::Idle | Phase::Failed => return self.connecting.landed().await,
+            }
         }
     }
 

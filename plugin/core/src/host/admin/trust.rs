@@ -10,7 +10,11 @@ use crate::{
     audit::{Event, PinChange, ServerChange},
     config::Launch,
     error::{Error, Result},
-    host::{Inner, connect::Want, server::Server},
+    host::{
+        Inner,
+        connect::{InFlight, Want},
+        server::Server,
+    },
     model::{
         Caller, ToolDefinition,
         admin::{PinState, TrustView, TrustedTool},
@@ -98,6 +102,7 @@ impl Admin {
         let inner = self.inner();
         let server = inner.server(server)?;
         let cancel = inner.closing.child_token();
+        let _in_flight = InFlight::list(inner, &server);
         inner.connect(&server, Want::Connect(by.kind()), &cancel).await?;
         let list = inner.tools(&server, by, &cancel).await?;
         let mut chosen: Vec<&ToolDefinition> = Vec::new();
