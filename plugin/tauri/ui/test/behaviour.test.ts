@@ -125,6 +125,16 @@ describe('servers', () => {
     await finish(opened);
   });
 
+  it('an edit that the person does not confirm is saved all the same, and says so', async () => {
+    const host = { ...answers(), admin_edit_server: () => refused('mcp.approval_denied', 'the person denied it') };
+    const opened = await open(browser, '#/servers/demo', host);
+    await opened.page.getByRole('button', { name: 'Edit' }).click();
+    await opened.page.getByRole('button', { name: 'Save' }).click();
+    await opened.page.getByText('it is not started until you confirm it').waitFor();
+    expect(await opened.page.getByRole('dialog').count()).toBe(0);
+    await finish(opened);
+  });
+
   it('a removed server is put back by Undo, as it was', async () => {
     const host = { ...answers(), admin_remove_server: () => ['demo'], admin_add_server: () => ['demo'] };
     const opened = await open(browser, '#/servers/demo', host);
@@ -548,7 +558,7 @@ describe('the whole', () => {
     await page.getByText('every tool runs without asking').waitFor();
     await shoot(page, 'banners');
     await page.getByRole('button', { name: 'Ask again' }).click();
-    await expect.poll(() => opened.called('admin_set_mode')).toEqual([{ input: {} }]);
+    await expect.poll(() => opened.called('admin_set_mode')).toEqual([{ input: { mode: 'prompt' } }]);
     await page.getByRole('button', { name: 'Go on' }).first().click();
     await expect.poll(() => opened.called('admin_set_paused')).toEqual([{ input: { paused: false } }]);
     await finish(opened);

@@ -195,7 +195,7 @@ export function details(of: McpServerStatus, change: Partial<HostServer> = {}): 
       headers: [],
       envPassthrough: ['SSH_AUTH_SOCK'],
       program: '/usr/bin/npx',
-      receives: ['SSH_AUTH_SOCK', 'secret notes-token'],
+      receives: ['the secret `notes-token` → /env/NOTES_TOKEN', 'your variable `SSH_AUTH_SOCK` → /envPassthrough'],
       cautions: ['`npx -y` without a version runs whatever is published under that name today'],
     },
     confirmedAt: before(60 * 24 * 3),

@@ -140,6 +140,11 @@ export function bare(error: McpErrorInfo): string {
   return error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message;
 }
 
+/** Whether the person did not say yes, in one way or another. */
+export function isUnconfirmed(thrown: unknown): boolean {
+  return /^mcp\.approval_(denied|dismissed|timeout)$/.test(asError(thrown).code);
+}
+
 /** Whatever a command was rejected with. */
 export function asError(thrown: unknown): McpErrorInfo {
   if (typeof thrown === 'object' && thrown !== null && 'code' in thrown && 'message' in thrown) {

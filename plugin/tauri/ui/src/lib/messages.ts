@@ -229,7 +229,7 @@ export const messages = define({
   },
   'form.name': { en: 'Name', 'zh-CN': '名称' },
   'form.name.optional': { en: 'Name (if the snippet has none)', 'zh-CN': '名称（如果片段中没有）' },
-  'form.name.hint': { en: 'A command line or an address needs one.', 'zh-CN': '命令行或网址需要名称。' },
+  'form.name.hint': { en: 'Otherwise one is made from the snippet.', 'zh-CN': '不填写则根据片段自动生成。' },
   'form.display': { en: 'Shown as', 'zh-CN': '显示名称' },
   'form.transport': { en: 'Reached as', 'zh-CN': '连接方式' },
   'form.transport.stdio': { en: 'a program on this computer', 'zh-CN': '本机上的程序' },
@@ -263,6 +263,11 @@ export const messages = define({
   'form.save': { en: 'Save', 'zh-CN': '保存' },
   'form.added': { en: { one: 'Added a server', other: 'Added {n} servers' }, 'zh-CN': '已添加 {n} 个服务器' },
   'form.saved': { en: 'Saved “{name}”', 'zh-CN': '已保存“{name}”' },
+
+  'form.saved.unconfirmed': {
+    en: 'Saved “{name}”; it is not started until you confirm it',
+    'zh-CN': '已保存“{name}”；在你确认之前不会启动',
+  },
 
   launch: { en: 'What it runs', 'zh-CN': '启动内容' },
   'launch.none': {
@@ -604,6 +609,10 @@ export const messages = define({
   'event.completion_read': { en: 'Completion read', 'zh-CN': '获取补全' },
   'event.completion_denied': { en: 'Completion denied', 'zh-CN': '拒绝补全' },
   'event.completion_failed': { en: 'Completion failed', 'zh-CN': '补全失败' },
+  'event.elicitation_shown': { en: 'Server asked for input', 'zh-CN': '服务器请求输入' },
+  'event.elicitation_answered': { en: 'Input answered', 'zh-CN': '回应输入请求' },
+  'event.signed_in': { en: 'Signed in', 'zh-CN': '登录' },
+  'event.signed_out': { en: 'Signed out', 'zh-CN': '退出登录' },
   'event.secret_added': { en: 'Secret stored', 'zh-CN': '保存机密' },
   'event.secret_removed': { en: 'Secret removed', 'zh-CN': '移除机密' },
 
@@ -620,7 +629,7 @@ export const messages = define({
   'rule.costly': { en: 'it is costly', 'zh-CN': '代价高' },
   'rule.touches-mcp-host': { en: 'it touches the host’s own files', 'zh-CN': '涉及宿主自身的文件' },
   'rule.too-large-to-show': { en: 'too large to be shown to you', 'zh-CN': '内容过大，无法展示' },
-  'rule.silenced': { en: 'silenced after your denials', 'zh-CN': '因多次拒绝而静默' },
+  'rule.silenced': { en: 'paused, or silenced after your denials', 'zh-CN': '已暂停，或因多次拒绝而静默' },
   'rule.token': { en: 'an approval token', 'zh-CN': '审批令牌' },
   'rule.scoped-digest': { en: 'a digest given at the start', 'zh-CN': '启动时给出的摘要' },
   'rule.unconfirmed-launch': { en: 'the launch was not confirmed', 'zh-CN': '启动未确认' },
