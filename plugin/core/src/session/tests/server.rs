@@ -39,7 +39,8 @@ async fn a_server_that_asks_without_reading_is_not_answered_without_end() {
     while let Ok(Some(_)) = timeout(Duration::from_millis(500), fake.read_line()).await {
         answers += 1;
     }
-    assert!((1..200).contains(&answers), "{answers}");
+    // What fits into the pipe, and what may be open: not one for each question.
+    assert!((1..500).contains(&answers), "{answers}");
     // What is read again is answered again.
     fake.write(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#).await;
     assert_eq!(fake.read().await["id"], "p");
