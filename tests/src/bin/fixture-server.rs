@@ -106,8 +106,10 @@ impl Server {
             "ping" => answer(id, &json!({})),
             "tools/list" => {
                 answer(id, &self.tools(params["cursor"].as_str()));
-                while self.mode == "wedged" {
-                    thread::sleep(Duration::from_secs(3600));
+                if self.mode == "wedged" {
+                    loop {
+                        thread::sleep(Duration::from_secs(3600));
+                    }
                 }
             }
             "tools/call" => {

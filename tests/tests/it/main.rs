@@ -1,5 +1,7 @@
 //! Integration: real child processes, real servers from npm and PyPI, the real `mcp-host` binary.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 #[cfg(target_os = "linux")]
 mod calls;
 #[cfg(target_os = "linux")]
