@@ -357,9 +357,8 @@ fn a_host_that_is_killed_leaves_no_server_behind() -> Result<()> {
 async fn what_even_the_watchdog_could_not_end_is_swept_at_the_next_start() -> Result<()> {
     let scene = Scene::new()?;
     let mut host = doomed_host(&scene)?;
-    let watchdogs = process::running().into_iter().filter(|process| process.parent == host.id());
-    let watchdog =
-        watchdogs.filter(|process| process.arguments.iter().any(|one| one == "mcp-host-watchdog")).next_back();
+    let mut watchdogs = process::running().into_iter().filter(|process| process.parent == host.id());
+    let watchdog = watchdogs.rfind(|process| process.arguments.iter().any(|one| one == "mcp-host-watchdog"));
     let watchdog = watchdog.context("no watchdog")?;
     process::signal(watchdog.id, rustix::process::Signal::KILL);
     process::signal(host.id(), rustix::process::Signal::KILL);
