@@ -9,6 +9,7 @@
 //! - [`eye`] what a screen reader would read
 //! - [`page`] the main window's page, through WebDriver
 //! - [`dialog`] a native dialog, as a person meets it
+//! - [`settings`] the settings window, as a person meets it
 //! - [`app`] the reference app with a profile of its own
 //!
 //! Nothing here decides whether something is right: that is said in the tests.
@@ -32,4 +33,6 @@ pub mod page;
 pub mod place;
 #[cfg(target_os = "linux")]
 pub mod process;
+#[cfg(target_os = "linux")]
+pub mod settings;
 pub mod wait;

@@ -10,3 +10,4 @@ mod contract;
 mod desktop;
 mod leftover;
 mod scene;
+mod settings;

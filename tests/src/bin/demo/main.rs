@@ -57,7 +57,9 @@ fn leave_to_the_person(demo: &Demo) -> Result<()> {
         app.env("GTK_THEME", "Adwaita:dark");
     }
     println!("Servers, rules and the log of this demo are in {}.", folder.display());
-    println!("In the window: connect «demo», call one of its tools, answer the dialog, open the settings. Close it to end.");
+    println!(
+        "In the window: connect «demo», call one of its tools, answer the dialog, open the settings. Close it to end."
+    );
     let status = app.status().context("the app could not be started")?;
     ensure!(status.success(), "the app ended with {status}");
     Ok(())
