@@ -482,7 +482,7 @@ pub fn who(caller: &Caller, language: Language) -> String {
                 None => words!(language, "An MCP client that calls itself {client}", "自称 {client} 的 MCP 客户端"),
             }
         }
-        Caller::Cli => words!(language, "You, on the command line", "您，通过命令行"),
+        Caller::Cli => words!(language, "The command line", "命令行"),
         Caller::Settings => words!(language, "You, in the settings window", "您，通过设置窗口"),
     }
 }
