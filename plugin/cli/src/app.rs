@@ -1,6 +1,6 @@
 //! One run: opens the host where a command needs one, tells what went wrong, and ends everything that was started.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{future::ready, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 
 use mcp_host_core::{
     Error, Host,
@@ -13,7 +13,7 @@ use tokio::sync::OnceCell;
 use crate::{
     approval, audit, call,
     cli::{Cli, Command, Globals},
-    failure::{self, Failure, Result},
+    failure::{self, Result},
     interrupt::Interrupt,
     offer,
     output::Output,
@@ -22,6 +22,9 @@ use crate::{
 
 /// After this long a start is no surprise any more, and we say what is waited for.
 const SLOW_START: Duration = Duration::from_secs(2);
+
+/// What is waited for.
+type Work<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
 
 /// One run of the command line.
 pub(crate) struct App {
@@ -44,7 +47,7 @@ pub(crate) async fn run(cli: Cli) -> u8 {
     };
     let hurry = app.interrupt.hurry();
     let status = tokio::select! {
-        result = Box::pin(app.dispatch(cli.command)) => match result {
+        result = app.dispatch(cli.command) => match result {
             Ok(status) => status,
             Err(failure) => {
                 let status = failure::report(&failure, app.output.json());
@@ -72,22 +75,22 @@ impl Command {
 }
 
 impl App {
-    async fn dispatch(&self, command: Command) -> Result {
+    fn dispatch(&self, command: Command) -> Work<'_, u8> {
         match command {
-            Command::Servers(servers) => servers::run(self, servers).await,
-            Command::Tools(of) => offer::tools(self, &of).await,
-            Command::Resources(of) => offer::resources(self, &of).await,
-            Command::Templates(of) => offer::templates(self, &of).await,
-            Command::Prompts(of) => offer::prompts(self, &of).await,
-            Command::Call(call) => call::run(self, call).await,
-            Command::Read(read) => offer::read(self, &read).await,
-            Command::Prompt(prompt) => offer::prompt(self, prompt).await,
-            Command::Complete(complete) => offer::complete(self, complete).await,
-            Command::Approval(approval) => approval::run(self, approval).await,
-            Command::Trust(trust) => trust::run(self, trust).await,
-            Command::Audit(audit) => audit::run(self, audit).await,
-            Command::Completions(completions) => shell::completions(&completions),
-            Command::Man(man) => shell::man(&man),
+            Command::Servers(servers) => Box::pin(servers::run(self, servers)),
+            Command::Tools(of) => Box::pin(offer::tools(self, of)),
+            Command::Resources(of) => Box::pin(offer::resources(self, of)),
+            Command::Templates(of) => Box::pin(offer::templates(self, of)),
+            Command::Prompts(of) => Box::pin(offer::prompts(self, of)),
+            Command::Call(call) => Box::pin(call::run(self, call)),
+            Command::Read(read) => Box::pin(offer::read(self, read)),
+            Command::Prompt(prompt) => Box::pin(offer::prompt(self, prompt)),
+            Command::Complete(complete) => Box::pin(offer::complete(self, complete)),
+            Command::Approval(approval) => Box::pin(approval::run(self, approval)),
+            Command::Trust(trust) => Box::pin(trust::run(self, trust)),
+            Command::Audit(audit) => Box::pin(audit::run(self, audit)),
+            Command::Completions(completions) => Box::pin(ready(shell::completions(&completions))),
+            Command::Man(man) => Box::pin(ready(shell::man(&man))),
         }
     }
 
@@ -123,20 +126,22 @@ impl App {
     }
 
     /// Waits for what cannot be taken back by a token of its own, until the person interrupts.
-    pub(crate) async fn until_interrupted<T>(
-        &self,
-        what: &str,
-        work: impl Future<Output = mcp_host_core::Result<T>>,
-    ) -> Result<T> {
-        let cancel = self.interrupt.cancel();
-        tokio::select! {
-            result = work => Ok(result?),
-            () = cancel.cancelled() => Err(self.interrupted(what)),
-        }
-    }
-
-    fn interrupted(&self, what: &str) -> Failure {
-        Error::Cancelled { server: None, what: what.to_owned(), sent: false }.into()
+    pub(crate) fn until_interrupted<'a, T: 'a>(
+        &'a self,
+        what: &'a str,
+        work: impl Future<Output = mcp_host_core::Result<T>> + 'a,
+    ) -> Work<'a, T> {
+        // The host's futures are large; ours that wait for them are not.
+        let work = Box::pin(work);
+        Box::pin(async move {
+            let cancel = self.interrupt.cancel();
+            tokio::select! {
+                result = work => Ok(result?),
+                () = cancel.cancelled() => {
+                    Err(Error::Cancelled { server: None, what: what.to_owned(), sent: false }.into())
+                }
+            }
+        })
     }
 
     /// How a request of this run is made: within `timeout`, and taken back by the interrupt.
@@ -145,27 +150,29 @@ impl App {
     }
 
     /// Waits for what may have to start `server` first, and tells the person so where that takes long.
-    pub(crate) async fn patiently<T>(
-        &self,
-        server: &str,
-        work: impl Future<Output = mcp_host_core::Result<T>>,
-    ) -> Result<T> {
-        let host = self.host().await?;
-        tokio::pin!(work);
-        if Output::stderr_is_terminal() {
+    pub(crate) fn patiently<'a, T: 'a>(
+        &'a self,
+        server: &'a str,
+        work: impl Future<Output = mcp_host_core::Result<T>> + 'a,
+    ) -> Work<'a, T> {
+        let mut work = Box::pin(work);
+        Box::pin(async move {
+            if text::columns_of_stderr().is_none() {
+                return Ok(work.await?);
+            }
             tokio::select! {
                 result = &mut work => return Ok(result?),
                 () = tokio::time::sleep(SLOW_START) => {}
             }
-            let state = host.server_status(server, Audience::Person).map(|status| status.state);
+            let state = self.host().await?.server_status(server, Audience::Person).map(|status| status.state);
             if matches!(state, Ok(ServerState::Connecting)) {
                 self.output.note(&format!(
                     "waiting for `{}` to start (the first run of `npx` or `uvx` downloads a package)…",
                     text::line(server)
                 ));
             }
-        }
-        Ok(work.await?)
+            Ok(work.await?)
+        })
     }
 
     /// Starts a server, or reaches it.

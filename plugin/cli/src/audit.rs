@@ -1,6 +1,10 @@
 //! `mcp-host audit`: reading, exporting and verifying the log.
 
-use std::{fmt::Write as _, io::Write as _, path::PathBuf};
+use std::{
+    fmt::Write as _,
+    io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _},
+    path::PathBuf,
+};
 
 use clap::{Args, Subcommand};
 use mcp_host_core::model::{
@@ -162,32 +166,34 @@ pub(crate) async fn run(app: &App, audit: Audit) -> Result {
     }
 }
 
-/// The latest `limit` records that `filter` and `wanted` let through, oldest first.
-async fn records(
-    app: &App,
-    mut filter: AuditFilter,
-    wanted: impl Fn(&str) -> bool,
-    limit: Option<usize>,
-) -> Result<(Vec<AuditRow>, bool)> {
+/// Reads the log page by page, newest first, until `see` has seen enough. Whether there is more.
+async fn pages(app: &App, mut filter: AuditFilter, mut see: impl FnMut(Vec<AuditRow>) -> Result<bool>) -> Result<bool> {
     let admin = app.admin().await?;
-    let limit = limit.unwrap_or(usize::MAX);
-    let mut rows: Vec<AuditRow> = Vec::new();
     filter.limit = Some(PAGE);
     loop {
         let page = app.until_interrupted("reading the log", admin.audit(filter.clone())).await?;
-        let empty = page.rows.is_empty();
-        rows.extend(page.rows.into_iter().filter(|row| wanted(&row.event_type)));
+        let goes_on = see(page.rows)?;
         match page.next_cursor {
-            Some(_) if rows.len() >= limit => {
-                rows.truncate(limit);
-                rows.reverse();
-                return Ok((rows, true));
-            }
-            Some(cursor) if !empty => filter.cursor = Some(cursor),
-            _ => break,
+            Some(cursor) if goes_on => filter.cursor = Some(cursor),
+            next => return Ok(next.is_some()),
         }
     }
-    let more = rows.len() > limit;
+}
+
+/// The latest `limit` records that `filter` and `wanted` let through, oldest first, and whether there are more.
+async fn records(
+    app: &App,
+    filter: AuditFilter,
+    wanted: impl Fn(&str) -> bool,
+    limit: Option<usize>,
+) -> Result<(Vec<AuditRow>, bool)> {
+    let limit = limit.unwrap_or(usize::MAX);
+    let mut rows: Vec<AuditRow> = Vec::new();
+    let more = pages(app, filter, |page| {
+        rows.extend(page.into_iter().filter(|row| wanted(&row.event_type)));
+        Ok(rows.len() <= limit)
+    });
+    let more = more.await? || rows.len() > limit;
     rows.truncate(limit);
     rows.reverse();
     Ok((rows, more))
@@ -266,27 +272,76 @@ async fn show(app: &App, show: Show) -> Result {
 
 async fn export(app: &App, export: Export) -> Result {
     let filter = AuditFilter { run_id: export.run, ..export.filter.into() };
-    let (rows, _) = records(app, filter, |_| true, None).await?;
-    let lines: Vec<&Raw> = rows.iter().map(|row| &row.line).collect();
-    let mut words = String::new();
-    if app.output().json() {
-        words = serde_json::to_string(&lines).map_err(mcp_host_core::Error::internal)?;
-        words.push('\n');
-    } else {
-        for line in lines {
-            let _ = writeln!(words, "{}", line.as_str());
-        }
-    }
+    let mut spool = Spool::new()?;
+    pages(app, filter, |rows| spool.push(&rows)).await?;
+    let count = spool.records;
     match &export.output {
-        None => output::stdout(&words)?,
+        None => spool.write_to(&mut output::Stdout, app.output().json())?,
         Some(path) => {
             std::fs::File::create(path)
-                .and_then(|mut file| file.write_all(words.as_bytes()))
+                .and_then(|mut file| spool.write_to(&mut file, app.output().json()))
                 .map_err(|error| invalid(format!("`--output`: cannot write `{}`: {error}", path.display())))?;
-            app.output().note(&format!("{} records written to {}", rows.len(), text::line(&path.to_string_lossy())));
+            if app.output().json() {
+                let report = serde_json::json!({ "output": path.to_string_lossy(), "records": count });
+                app.output().document(&report)?;
+            } else {
+                app.output().note(&format!("{count} records written to {}", text::line(&path.to_string_lossy())));
+            }
         }
     }
     Ok(DONE)
+}
+
+/// Turns pages that come newest first into lines oldest first, in a file without a name: a log may be larger than memory.
+struct Spool {
+    file: std::fs::File,
+    /// Where each page begins, and how long it is; the newest first.
+    pages: Vec<(u64, u64)>,
+    end: u64,
+    records: usize,
+}
+
+impl Spool {
+    fn new() -> io::Result<Self> {
+        Ok(Self { file: tempfile::tempfile()?, pages: Vec::new(), end: 0, records: 0 })
+    }
+
+    fn push(&mut self, rows: &[AuditRow]) -> Result<bool> {
+        let mut page = String::new();
+        for row in rows.iter().rev() {
+            page.push_str(row.line.as_str());
+            page.push('\n');
+        }
+        self.file.write_all(page.as_bytes())?;
+        self.pages.push((self.end, page.len() as u64));
+        self.end += page.len() as u64;
+        self.records += rows.len();
+        Ok(true)
+    }
+
+    /// The lines, or one JSON document of them.
+    fn write_to(mut self, out: &mut impl io::Write, as_json: bool) -> io::Result<()> {
+        let mut first = true;
+        if as_json {
+            out.write_all(b"[")?;
+        }
+        for (begin, length) in self.pages.into_iter().rev() {
+            self.file.seek(SeekFrom::Start(begin))?;
+            let mut page = (&mut self.file).take(length);
+            if !as_json {
+                io::copy(&mut page, out)?;
+                continue;
+            }
+            for line in BufReader::new(page).lines() {
+                if !std::mem::take(&mut first) {
+                    out.write_all(b",")?;
+                }
+                out.write_all(line?.as_bytes())?;
+            }
+        }
+        out.write_all(if as_json { b"]\n" } else { b"" })?;
+        out.flush()
+    }
 }
 
 async fn verify(app: &App, verify: Verify) -> Result {

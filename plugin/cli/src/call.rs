@@ -1,6 +1,12 @@
 //! `mcp-host call`: one tool call, from what was typed to its result.
 
-use std::{io::IsTerminal as _, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use clap::Args;
 use mcp_host_core::{
@@ -57,11 +63,12 @@ pub(crate) async fn run(app: &App, call: Call) -> Result {
     let arguments = call.args.json("--args")?;
     mcp_host_core::policy::digest::arguments(Some(arguments.clone()))?;
     let host = app.host().await?;
-    let options = RequestOptions { progress: show_progress(), ..app.options(call.timeout) };
+    let progress = ProgressLine::default();
+    let options = RequestOptions { progress: progress.sink(), ..app.options(call.timeout) };
     let server = call.server.clone();
     let call = ToolCall { server: call.server, tool: call.tool, arguments: Some(arguments), approval_token: None };
     let result = app.patiently(&server, host.call_tool(call, Caller::Cli, options)).await;
-    erase_progress();
+    progress.erase();
     let result = result?;
     app.output().show(&result, |_| content::result(&result))?;
     if let Some(truncated) = &result.truncated {
@@ -79,19 +86,27 @@ pub(crate) async fn run(app: &App, call: Call) -> Result {
     Ok(DONE)
 }
 
-/// Shows progress in one line of the terminal that stderr is.
-fn show_progress() -> Option<ProgressSink> {
-    if !std::io::stderr().is_terminal() {
-        return None;
-    }
-    Some(Box::new(|progress: Progress| {
-        let _ = output::stderr(&format!("\r\x1b[K{}", text::cut(&progress_line(&progress), 76)));
-    }))
+/// One line of the terminal that stderr is, written over again and again.
+#[derive(Clone, Debug, Default)]
+struct ProgressLine {
+    is_there: Arc<AtomicBool>,
 }
 
-fn erase_progress() {
-    if std::io::stderr().is_terminal() {
-        let _ = output::stderr("\r\x1b[K");
+impl ProgressLine {
+    /// What shows progress there; nothing where stderr is no terminal.
+    fn sink(&self) -> Option<ProgressSink> {
+        let columns = text::columns_of_stderr()?;
+        let line = self.clone();
+        Some(Box::new(move |progress: Progress| {
+            line.is_there.store(true, Ordering::Release);
+            let _ = output::stderr(&format!("\r\x1b[K{}", text::cut(&progress_line(&progress), columns - 1)));
+        }))
+    }
+
+    fn erase(&self) {
+        if self.is_there.swap(false, Ordering::AcqRel) {
+            let _ = output::stderr("\r\x1b[K");
+        }
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct Of {
 }
 
 /// `mcp-host tools`.
-pub(crate) async fn tools(app: &App, of: &Of) -> Result {
+pub(crate) async fn tools(app: &App, of: Of) -> Result {
     let work = app.host().await?.list_tools(&of.server, &Caller::Cli, app.options(of.timeout));
     let tools = app.patiently(&of.server, work).await?;
     app.output().show(&tools, |output| {
@@ -72,7 +72,7 @@ fn describe<'a>(title: Option<&'a str>, description: Option<&'a str>) -> &'a str
 }
 
 /// `mcp-host resources`.
-pub(crate) async fn resources(app: &App, of: &Of) -> Result {
+pub(crate) async fn resources(app: &App, of: Of) -> Result {
     let work = app.host().await?.list_resources(&of.server, &Caller::Cli, app.options(of.timeout));
     let resources = app.patiently(&of.server, work).await?;
     app.output().show(&resources, |output| {
@@ -87,7 +87,7 @@ pub(crate) async fn resources(app: &App, of: &Of) -> Result {
 }
 
 /// `mcp-host templates`.
-pub(crate) async fn templates(app: &App, of: &Of) -> Result {
+pub(crate) async fn templates(app: &App, of: Of) -> Result {
     let work = app.host().await?.list_resource_templates(&of.server, &Caller::Cli, app.options(of.timeout));
     let templates = app.patiently(&of.server, work).await?;
     app.output().show(&templates, |output| {
@@ -101,7 +101,7 @@ pub(crate) async fn templates(app: &App, of: &Of) -> Result {
 }
 
 /// `mcp-host prompts`.
-pub(crate) async fn prompts(app: &App, of: &Of) -> Result {
+pub(crate) async fn prompts(app: &App, of: Of) -> Result {
     let work = app.host().await?.list_prompts(&of.server, &Caller::Cli, app.options(of.timeout));
     let prompts = app.patiently(&of.server, work).await?;
     app.output().show(&prompts, |output| {
@@ -141,7 +141,7 @@ pub(crate) struct Read {
 }
 
 /// `mcp-host read`.
-pub(crate) async fn read(app: &App, read: &Read) -> Result {
+pub(crate) async fn read(app: &App, read: Read) -> Result {
     let host = app.host().await?;
     let work = host.read_resource(&read.server, &read.uri, Caller::Cli, app.options(read.timeout));
     let content = app.patiently(&read.server, work).await?;

@@ -4,7 +4,7 @@
 
 use std::{
     fmt::Write as _,
-    io::{self, IsTerminal as _, Write as _},
+    io::{self, Write as _},
 };
 
 use serde::Serialize;
@@ -23,6 +23,20 @@ pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
     stdout.flush()
 }
 
+/// Stdout, for what is too long to be held as a whole.
+#[derive(Debug)]
+pub(crate) struct Stdout;
+
+impl io::Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::stdout().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().flush()
+    }
+}
+
 /// Writes `words` to stderr.
 pub(crate) fn stderr(words: &str) -> io::Result<()> {
     io::stderr().lock().write_all(words.as_bytes())
@@ -39,7 +53,7 @@ pub(crate) struct Output {
 impl Output {
     /// For stdout as it is.
     pub(crate) fn new(json: bool) -> Self {
-        Self { json, columns: text::terminal_columns() }
+        Self { json, columns: text::columns_of_stdout() }
     }
 
     /// Prints `value` as the document, or what `human` makes of it.
@@ -71,11 +85,6 @@ impl Output {
         if !self.json {
             let _ = stderr(&format!("{}\n", words.trim_end()));
         }
-    }
-
-    /// Whether a person reads stderr.
-    pub(crate) fn stderr_is_terminal() -> bool {
-        io::stderr().is_terminal()
     }
 }
 

@@ -97,20 +97,25 @@ pub(crate) fn local(time: &str) -> String {
 }
 
 /// The width of the terminal that stdout is; `None` where it is none.
-pub(crate) fn terminal_columns() -> Option<usize> {
-    columns_of_stdout().filter(|columns| *columns >= 20)
+pub(crate) fn columns_of_stdout() -> Option<usize> {
+    columns_of(&std::io::stdout())
+}
+
+/// The width of the terminal that stderr is; `None` where it is none.
+pub(crate) fn columns_of_stderr() -> Option<usize> {
+    columns_of(&std::io::stderr())
 }
 
 #[cfg(unix)]
-fn columns_of_stdout() -> Option<usize> {
-    let stdout = std::io::stdout();
-    rustix::termios::tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col))
+fn columns_of(stream: &impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    // A terminal that does not know its width says 0.
+    Some(if size.ws_col == 0 { 80 } else { usize::from(size.ws_col).max(20) })
 }
 
 #[cfg(not(unix))]
-fn columns_of_stdout() -> Option<usize> {
-    use std::io::IsTerminal as _;
-    std::io::stdout().is_terminal().then_some(80)
+fn columns_of(stream: &impl std::io::IsTerminal) -> Option<usize> {
+    stream.is_terminal().then_some(80)
 }
 
 #[cfg(test)]

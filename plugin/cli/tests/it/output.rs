@@ -165,3 +165,24 @@ fn a_check_is_for_the_caller_that_is_named() {
     assert_eq!(check("serve").0, "allow");
     assert_eq!(check("agent").0, "ask");
 }
+
+#[test]
+fn a_run_is_exported_as_it_stands_and_verifies_elsewhere() {
+    let host = granted();
+    assert!(host.run(&["call", "fixture", "echo"]).status.success());
+    let lines = document(&host.run(&["audit", "list", "--json", "--limit", "100000"]));
+    let run = lines.as_array().unwrap().iter().rev().find(|line| line["event_type"] == "tool_call_completed");
+    let run = run.unwrap()["run_id"].as_str().unwrap();
+    let log = std::fs::read(host.folder.path().join("config/audit").join(format!("{run}.jsonl"))).unwrap();
+    assert_eq!(host.run(&["audit", "export", run]).stdout, log);
+    let shown = document(&host.run(&["audit", "show", run, "--json"]));
+    assert_eq!(document(&host.run(&["audit", "export", run, "--json"])), shown);
+    assert!(host.run(&["audit", "export", run, "-o", "run.jsonl"]).status.success());
+    let verified = host.run(&["audit", "verify", "--path", "run.jsonl", "--ci", "--json"]);
+    assert_eq!(document(&verified)["valid"], json!(true), "{verified:?}");
+    assert_eq!(verified.status.code(), Some(0));
+    // Everything, in the order in which it was written.
+    let all = document(&host.run(&["audit", "export", "--json"]));
+    let times: Vec<&str> = all.as_array().unwrap().iter().map(|line| line["created_at"].as_str().unwrap()).collect();
+    assert!(times.len() > 10 && times.is_sorted(), "{times:?}");
+}
