@@ -54,7 +54,9 @@ impl Options {
 }
 
 fn main() -> Result<()> {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,mcp_host_app=info"));
+    // rmcp warns of each question of a server that it refuses: a hostile one could fill the terminal.
+    let filter =
+        EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,rmcp=error,mcp_host_app=info"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let options = Options::parse();
     tauri::Builder::default()
