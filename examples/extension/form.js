@@ -56,7 +56,7 @@ function json(name, text) {
   return text.trim();
 }
 
-/** @typedef {{ name: string, kind: 'text' | 'choice' | 'json', choices: string[], required: boolean, description: string }} Field */
+/** @typedef {{ name: string, kind: 'text' | 'choice' | 'json', choices: string[], hint: string, required: boolean, description: string }} Field */
 
 /** @param {Field} field @param {string} id */
 function inputFor(field, id) {
@@ -64,7 +64,7 @@ function inputFor(field, id) {
     const options = ['', ...field.choices].map((one) => element('option', { value: one }, one));
     return element('select', { id }, ...options);
   }
-  return element('input', { id, spellcheck: 'false', ...(field.kind === 'json' ? { placeholder: 'JSON' } : {}) });
+  return element('input', { id, spellcheck: 'false', placeholder: field.hint });
 }
 
 /** @param {unknown} schema @returns {Field[] | undefined} */
@@ -83,6 +83,7 @@ function simpleFields(schema) {
       name,
       kind: choices.length > 0 ? 'choice' : types.length === 1 && types[0] === 'string' ? 'text' : 'json',
       choices,
+      hint: types.length === 1 && /^(string|number|integer)$/.test(String(types[0])) ? '' : 'JSON',
       required: required.includes(name),
       description: typeof property.description === 'string' ? property.description : '',
     };

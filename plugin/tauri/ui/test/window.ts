@@ -8,10 +8,11 @@ import { audit, DETAILS, LOG, NOW, OVERVIEW, RULES } from './fixture';
 
 const DIST = new URL('../dist/', import.meta.url);
 const ORIGIN = 'http://mcp-host-settings.localhost';
-/** As in plugin/tauri/src/settings.rs. */
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
-  "connect-src ipc: http://ipc.localhost; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
+/** The policy that the plugin serves the window with, from its source. */
+const POLICY = /const POLICY: &str = "([^"]*)";/
+  .exec(readFileSync(new URL('../../src/settings.rs', import.meta.url), 'utf8'))?.[1]
+  ?.replace(/\\\n\s*/g, '');
+if (!POLICY?.startsWith("default-src 'none'")) throw new Error('plugin/tauri/src/settings.rs has no POLICY any more');
 const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 export async function startBrowser(): Promise<Browser> {
