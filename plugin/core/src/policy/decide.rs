@@ -313,8 +313,8 @@ impl Decision {
         self.rule.as_ref().map(ToString::to_string).unwrap_or_default()
     }
 
-    /// The error to give the caller, if it is not allowed and not to be asked. `what` names what was asked for (``tool
-    /// `write` ``), `digest` is the payload digest of a call: whoever is refused may have exactly that call approved.
+    /// The error to give the caller, if it is not allowed and not to be asked. `what` names what was asked for, and of
+    /// which server (``calling `read` of `files` ``).
     pub fn refusal(&self, facts: &Facts<'_>, what: &str, digest: Option<&str>) -> Option<Error> {
         let server = Some(facts.server.clone());
         let rule = self.rule_name();
@@ -327,12 +327,9 @@ impl Decision {
                 let advice = advice(facts, self.rule.as_ref(), digest.as_deref());
                 Some(Error::ApprovalUnavailable { server, what: what.to_owned(), rule, advice, digest })
             }
-            Verdict::Deny(Denial::Policy | Denial::TooLarge) => Some(Error::PolicyDenied {
-                server,
-                rule,
-                message: format!("{what} on server `{}` is denied: {reason}", facts.server),
-                digest,
-            }),
+            Verdict::Deny(Denial::Policy | Denial::TooLarge) => {
+                Some(Error::PolicyDenied { server, rule, message: format!("{what} is denied: {reason}"), digest })
+            }
         }
     }
 }

@@ -514,12 +514,12 @@ fn a_refusal_names_its_rule_and_the_next_step() {
             now: now(),
         };
         change(&mut facts);
-        decide(&facts).refusal(&facts, "tool `read`", Some("d1ge57"))
+        decide(&facts).refusal(&facts, "calling `read` of `files`", Some("d1ge57"))
     };
     let text = |change| refuse(change).unwrap().to_string();
     assert_eq!(
         text(|_| {}),
-        "tool `read` needs approval and there is nobody to ask here (rule `needs-approval`); allow it with `mcp-host \
+        "calling `read` of `files` needs approval and there is nobody to ask here (rule `needs-approval`); allow it with `mcp-host \
          approval grant files/read`, or start with `--approve-scoped files/read:d1ge57`"
     );
     assert!(text(|facts| facts.pin = PinState::Unseen).contains("`mcp-host approval grant files/read`"));
@@ -535,7 +535,7 @@ fn a_refusal_names_its_rule_and_the_next_step() {
     let denied = refuse(|facts| facts.mode = EffectiveMode { mode: Mode::ReadOnly, source: ModeSource::Host }).unwrap();
     assert_eq!(
         denied.to_string(),
-        "tool `read` on server `files` is denied: the permission mode is read-only (rule `mode-read-only`)"
+        "calling `read` of `files` is denied: the permission mode is read-only (rule `mode-read-only`)"
     );
     assert!(matches!(denied, Error::PolicyDenied { digest: Some(_), .. }));
     assert!(refuse(|facts| facts.mode = EffectiveMode { mode: Mode::Allow, source: ModeSource::Host }).is_none());
