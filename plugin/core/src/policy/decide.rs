@@ -314,7 +314,8 @@ impl Decision {
     }
 
     /// The error to give the caller, if it is not allowed and not to be asked. `what` names what was asked for, and of
-    /// which server (``calling `read` of `files` ``).
+    /// which server (``calling `read` of `files` ``); `digest` is the payload digest of a call: whoever is refused may
+    /// have exactly that call approved.
     pub fn refusal(&self, facts: &Facts<'_>, what: &str, digest: Option<&str>) -> Option<Error> {
         let server = Some(facts.server.clone());
         let rule = self.rule_name();
