@@ -61,7 +61,6 @@ fn main() -> Result<()> {
     let options = Options::parse();
     tauri::Builder::default()
         .plugin(tauri_plugin_fs::init())
-        .plugin(tauri_plugin_dialog::init())
         .plugin(options.plugin().build())
         .register_uri_scheme_protocol(extension::SCHEME, |context, request| extension::respond(&context, &request))
         .invoke_handler(tauri::generate_handler![extension::list_extensions])

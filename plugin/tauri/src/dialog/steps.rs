@@ -210,7 +210,15 @@ pub(crate) struct SystemScreen<R: tauri::Runtime> {
 
 impl<R: tauri::Runtime> Screen for SystemScreen<R> {
     async fn show(&mut self, step: Step) -> Pressed {
+        use tauri::Manager;
         use tauri_plugin_dialog::{DialogExt, MessageDialogButtons, MessageDialogKind, MessageDialogResult};
+        // An application with a dialog of ours never needed it.
+        if self.app.try_state::<tauri_plugin_dialog::Dialog<R>>().is_none()
+            && let Err(error) = self.app.plugin(tauri_plugin_dialog::init())
+        {
+            tracing::error!(%error, "the system's dialogs cannot be used");
+            return Pressed::Last;
+        }
         let [first, middle, last] = step.buttons;
         let buttons = MessageDialogButtons::YesNoCancelCustom(first.clone(), middle.clone(), last);
         let mut dialog =
