@@ -192,6 +192,8 @@ fn on_event<R: Runtime>(app: &AppHandle<R>, event: &RunEvent) {
             forget(&hub, label, old);
             if label == settings::LABEL {
                 hub.opening.closed();
+            } else {
+                settings::follow(app, label);
             }
         }
         RunEvent::Exit => shutdown::wait(&hub),

@@ -39,14 +39,18 @@ pub(crate) struct NativePrompter<R: Runtime> {
 }
 
 impl<R: Runtime> NativePrompter<R> {
-    /// The window that a question belongs to: the one that asks, the settings window, else the one that has the focus.
+    /// The window that a question belongs to: the one that asks, else the one that has the focus, else any. Only one
+    /// that can be seen: a dialog over a hidden or minimised window is hidden with it.
     fn parent(app: &AppHandle<R>, sheet: &Sheet) -> Option<WebviewWindow<R>> {
         let windows = app.webview_windows();
-        let visible = |window: &&WebviewWindow<R>| window.is_visible().unwrap_or(false);
+        let visible = |window: &&WebviewWindow<R>| {
+            window.is_visible().unwrap_or(false) && !window.is_minimized().unwrap_or(false)
+        };
         sheet
             .parent
             .as_ref()
             .and_then(|label| windows.get(label))
+            .filter(visible)
             .or_else(|| windows.values().find(|window| window.is_focused().unwrap_or(false)))
             .or_else(|| windows.get(settings::LABEL).filter(visible))
             .or_else(|| windows.values().find(visible))

@@ -152,6 +152,22 @@ pub(crate) fn open<R: Runtime>(app: &AppHandle<R>) -> Result<()> {
     }
 }
 
+/// A window of the application is gone: where the settings window is the last one, it goes too, or it would keep an
+/// application alive whose own windows are closed.
+pub(crate) fn follow<R: Runtime>(app: &AppHandle<R>, gone: &str) {
+    let (app, gone) = (app.clone(), gone.to_owned());
+    // Later: hooks run under Tauri's lock over all plugins, which a window that goes takes as well.
+    tauri::async_runtime::spawn(async move {
+        let windows = app.webview_windows();
+        let last = windows.keys().all(|label| label == LABEL || *label == gone);
+        if let Some(window) = windows.get(LABEL).filter(|_| last)
+            && let Err(error) = window.close()
+        {
+            tracing::warn!(%error, "the settings window does not close");
+        }
+    });
+}
+
 /// Storage of its own, in our folder, which no page's scope reaches.
 fn separate<'a, R: Runtime, M: Manager<R>>(
     window: WebviewWindowBuilder<'a, R, M>,

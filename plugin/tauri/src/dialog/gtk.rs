@@ -138,7 +138,8 @@ impl Dialog {
             accessible.set_description(&defused(&sheet.heading, false));
         }
 
-        let tells_visibility = gdk::Display::default().is_some_and(|display| display.backend().is_x11());
+        // By its type's name: asking for the backend panics on one that the bindings do not know.
+        let tells_visibility = gdk::Display::default().is_some_and(|display| display.type_().name() == "GdkX11Display");
         Self {
             id: sheet.id,
             window,
@@ -164,6 +165,10 @@ impl Dialog {
         let (width, height) = view::size(&self.window, parent, self.wide);
         self.window.set_default_size(width, height);
         if let Some(parent) = parent {
+            // Modal to the window that asks, and to no other: the settings window can still raise or withdraw this.
+            let group = ::gtk::WindowGroup::new();
+            group.add_window(parent);
+            group.add_window(&self.window);
             self.window.set_transient_for(Some(parent));
             self.window.set_position(::gtk::WindowPosition::CenterOnParent);
         } else {
