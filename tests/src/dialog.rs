@@ -94,6 +94,10 @@ impl<'a> Dialog<'a> {
         let mut last = None;
         let ready = wait::until("the dialog to take an answer", wait::LONG, || {
             let node = self.look()?.context("the dialog closed by itself")?;
+            if !node.is("active") {
+                // It asks to be clicked first, and so a person does.
+                self.desktop.hand().focus(self.window)?;
+            }
             let ready = buttons(&node).iter().all(|button| button.is("sensitive")).then(|| node.clone());
             last = Some(node);
             Ok(ready)

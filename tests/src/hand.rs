@@ -167,7 +167,7 @@ impl Hand<'_> {
     /// xdotool's.
     pub fn click(&self, area: &Area) -> Result<()> {
         let (x, y) = area.centre();
-        self.do_it(["mousemove", "--sync", &x.to_string(), &y.to_string(), "click", "1"])
+        self.do_it(["mousemove", &x.to_string(), &y.to_string(), "click", "1"])
     }
 
     /// Moves the pointer out of everything's way.

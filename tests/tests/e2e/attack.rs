@@ -5,7 +5,6 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 use mcp_tests::app::App;
 use mcp_tests::command_line::CommandLine;
-use mcp_tests::hand::Area;
 use mcp_tests::{place, wait};
 use serde_json::{Value, json};
 
@@ -252,7 +251,6 @@ fn a_page_hears_nothing_but_the_contracts_events() -> Result<()> {
     app.api("openSettings", json!([])).context("openSettings from a page")?;
     let call = app.begin_call("s", "wanted", json!({ "password": "hunter2" }))?;
     let dialog = app.dialog()?;
-    scene.desktop.hand().click(&Area { x: 5, y: 5, width: 1, height: 1 })?;
     dialog.answer("Deny")?;
     ensure!(call.code(wait::LONG)? == "mcp.approval_denied");
     let heard = app.page().now("return JSON.stringify(window.heard);", Value::Null)?;

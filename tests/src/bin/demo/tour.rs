@@ -65,10 +65,19 @@ fn tour(desktop: &Desktop, words: &Words) -> Result<()> {
 
     click(&format!("{tool} summary"))?;
     page.until("a form", &format!("document.querySelector('{tool} .mcp-call')"), wait::LONG)?;
-    click(&format!("{tool} .mcp-field input, {tool} .mcp-field textarea"))?;
-    hand.type_text("Ferry")?;
-    hand.key("Tab")?;
-    hand.type_text("Leaves at nine. Bring the letter for Mara.")?;
+    for (field, text) in [("title", "Ferry"), ("text", "Leaves at nine. Bring the letter for Mara.")] {
+        let id = page.now(
+            "const labels = [...document.querySelectorAll(arguments[0].tool + ' label')];\
+             return labels.find((label) => label.textContent.startsWith(arguments[0].field)).htmlFor;",
+            json!({ "tool": tool, "field": field }),
+        )?;
+        let selector = format!("#{}", id.as_str().with_context(|| format!("a field for {field}"))?);
+        click(&selector)?;
+        hand.type_text(text)?;
+        // Keys and clicks reach a page by different queues: a click may overtake what was typed before it.
+        let typed = format!("document.querySelector({})?.value === {}", json!(selector), json!(text));
+        page.until(&format!("{text:?} to be typed"), &typed, wait::LONG)?;
+    }
     teller.tell(&format!("«{TOOL}» was opened and its form filled in by the keyboard."));
     click(&format!("{tool} .mcp-call"))?;
 
