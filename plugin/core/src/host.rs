@@ -11,8 +11,10 @@ mod connect;
 mod flight;
 mod list;
 mod look;
+mod request;
 mod rulebook;
 mod server;
+mod settle;
 
 use std::{
     collections::{BTreeMap, HashMap},

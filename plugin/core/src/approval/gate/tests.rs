@@ -1,3 +1,5 @@
+//! The gate against a desk and a person that do what each test says.
+
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::{oneshot, watch};

@@ -7,7 +7,7 @@ use crate::{
     approval::{Language, Sheet, inert, wording},
     audit::Event,
     error::{Error, Result},
-    host::{RequestOptions, connect::Want, look::rule_change},
+    host::{RequestOptions, connect::Want, settle::rule_change},
     model::{
         Arguments, Caller, CallerKind, Operation, ServerId,
         admin::{CheckView, RuleView},
