@@ -108,6 +108,7 @@ impl Scene {
         json!({ "command": SERVER, "args": args, "env": env })
     }
 
+    #[allow(clippy::needless_pass_by_value, reason = "`json!` makes values")]
     fn write(&self, entry: Value) -> Result<()> {
         Ok(fs::write(self.file(), json!({ "mcpServers": { "f": entry } }).to_string())?)
     }
@@ -163,6 +164,7 @@ fn page() -> Caller {
     Caller::Page { window: "main".to_owned(), document: 1 }
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "`json!` makes values")]
 fn wanted(tool: &str, arguments: Value) -> Result<ToolCall> {
     Ok(ToolCall {
         server: "f".to_owned(),
