@@ -59,6 +59,14 @@ impl<'a> App<'a> {
         code.with_context(|| format!("rejected with {thrown}"))
     }
 
+    /// Calls a method and does not wait for it.
+    ///
+    /// # Errors
+    /// The page is gone.
+    pub fn begin_api(&self, method: &str, arguments: Value) -> Result<Pending<'_>> {
+        self.page.begin(CALL, json!({ "method": method, "given": arguments }))
+    }
+
     /// Starts a tool call from the page and does not wait for it.
     ///
     /// # Errors

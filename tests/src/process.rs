@@ -1,6 +1,7 @@
 //! Children that end with the test that started them, and the question who is left.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -119,7 +120,7 @@ fn signal_group(id: u32, signal: Signal) {
 }
 
 /// A running process, as `/proc` shows it. Zombies are not running.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Running {
     /// Its id.
     pub id: u32,
@@ -128,6 +129,12 @@ pub struct Running {
     /// Its arguments.
     pub arguments: Vec<String>,
     environment: Vec<u8>,
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} (of {}): {}", self.id, self.parent, self.arguments.join(" "))
+    }
 }
 
 impl Running {

@@ -57,18 +57,19 @@ fn killing_the_app_ends_the_whole_tree() -> Result<()> {
     app.kill()?;
     all_gone(&scene)?;
     // What watched over them has nothing left to watch.
-    wait::until("nothing of the app to be left", wait::LONG, || {
-        let desktop = [
-            "Xvfb",
-            "openbox",
-            "dbus-daemon",
-            "at-spi-bus-launcher",
-            "at-spi2-registryd",
-            "tauri-driver",
-            "WebKitWebDriver",
-        ];
-        let left = scene.desktop.processes();
-        Ok(left.iter().all(|process| desktop.contains(&process.program())).then_some(()))
-    })?;
+    let desktop = [
+        "Xvfb",
+        "openbox",
+        "dbus-daemon",
+        "at-spi-bus-launcher",
+        "at-spi2-registryd",
+        // Started by the bus when somebody asks for a keychain.
+        "gnome-keyring-daemon",
+        "tauri-driver",
+        "WebKitWebDriver",
+    ];
+    let left = || scene.desktop.processes().into_iter().filter(|process| !desktop.contains(&process.program()));
+    wait::until("nothing of the app to be left", wait::LONG, || Ok((left().count() == 0).then_some(())))
+        .map_err(|error| error.context(format!("left: {:#?}", left().collect::<Vec<_>>())))?;
     Ok(())
 }
