@@ -13,9 +13,11 @@
 
 #[cfg(gtk_dialog)]
 pub(crate) mod gtk;
+#[cfg_attr(not(gtk_dialog), allow(dead_code, reason = "dialogs in steps need less"))]
 pub(crate) mod guard;
 pub(crate) mod plan;
 pub(crate) mod steps;
+#[cfg_attr(not(gtk_dialog), allow(dead_code, reason = "dialogs in steps need less"))]
 pub(crate) mod words;
 
 use std::fmt::Write as _;
