@@ -3,7 +3,7 @@
 //! Every event is a real one (XTEST), so it meets the same focus, modality and guards as a person's.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -168,18 +168,6 @@ impl Hand<'_> {
     pub fn click(&self, area: &Area) -> Result<()> {
         let (x, y) = area.centre();
         self.do_it(["mousemove", &x.to_string(), &y.to_string(), "click", "1"])
-    }
-
-    /// Clicks in the middle of an area again and again, every 60 ms, in a process of its own that ends by itself.
-    ///
-    /// # Errors
-    /// xdotool cannot be started.
-    pub fn click_on_and_on(&self, area: &Area, times: u32) -> Result<Child> {
-        let (x, y) = area.centre();
-        let (x, y, times) = (x.to_string(), y.to_string(), times.to_string());
-        self.xdotool(["mousemove", &x, &y, "click", "--repeat", &times, "--delay", "60", "1"])
-            .spawn()
-            .context("xdotool")
     }
 
     /// Moves the pointer out of everything's way.

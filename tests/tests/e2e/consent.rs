@@ -152,14 +152,15 @@ fn closing_the_dialog_is_not_an_answer() -> Result<()> {
 }
 
 #[test]
-fn clicks_that_were_on_their_way_when_the_dialog_came_do_nothing() -> Result<()> {
+fn a_click_that_was_on_its_way_when_the_dialog_came_does_nothing() -> Result<()> {
     let scene = Scene::new("guard")?;
-    scene.add_scripted(&json!([tool("first"), tool("second")]))?;
+    let names: Vec<String> = (0..12).map(|number| format!("tool_{number}")).collect();
+    scene.add_scripted(&json!(names.iter().map(|name| tool(name)).collect::<Vec<_>>()))?;
     let app = scene.app("s")?;
     let hand = scene.desktop.hand();
 
-    // Where "Allow once" is, from a first dialog; the next one opens at the same place.
-    let call = app.begin_call("s", "first", json!({}))?;
+    // Where "Allow once" is, from a first dialog; the next ones open at the same place.
+    let call = app.begin_call("s", "tool_0", json!({}))?;
     let dialog = app.dialog()?;
     let title = dialog.node().name.clone();
     let target = dialog.node().button("Allow once").map(mcp_tests::eye::Node::place).transpose()?;
@@ -167,16 +168,31 @@ fn clicks_that_were_on_their_way_when_the_dialog_came_do_nothing() -> Result<()>
     dialog.answer("Allow once")?;
     call.value(wait::LONG)?;
 
-    // Somebody clicks there from before the dialog comes until after: never 600 ms without a click, however slow the
-    // machine is.
-    let mut clicks = hand.click_on_and_on(&target, 120)?;
-    let call = app.begin_call("s", "second", json!({}))?;
-    hand.window(&title, wait::LONG)?;
-    ensure!(clicks.try_wait()?.is_none(), "the dialog came after the last click");
-    ensure!(clicks.wait()?.success());
-    ensure!(!call.is_done()? && scene.calls()?.iter().all(|call| call["name"] != "second"), "an early click approved");
-    app.dialog()?.answer("Allow once")?;
-    call.value(wait::LONG)?;
+    let mut early = 0;
+    for name in names.iter().skip(1) {
+        let begun = Instant::now();
+        let call = app.begin_call("s", name, json!({}))?;
+        hand.window(&title, wait::LONG)?;
+        hand.click(&target)?;
+        // The dialog cannot have been there for longer than since before the call was made.
+        let conclusive = begun.elapsed() < Duration::from_millis(600);
+        let dialog = app.dialog();
+        if conclusive {
+            early += 1;
+            ensure!(
+                !call.is_done()? && scene.calls()?.iter().all(|call| call["name"] != **name),
+                "an early click approved"
+            );
+        }
+        if let Ok(dialog) = dialog {
+            dialog.answer("Allow once")?;
+        }
+        call.value(wait::LONG)?;
+        if early == 3 {
+            break;
+        }
+    }
+    ensure!(early > 0, "this machine was too slow to click early even once");
     app.close()
 }
 
